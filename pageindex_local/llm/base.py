@@ -1,0 +1,118 @@
+"""The interface between the program and a language model. Requests in, generations and scores out.
+
+Batch-first: callers hand over everything they want at once, so that a faster engine changes no caller. No type of an
+engine's library crosses this line.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+
+class Capability(StrEnum):
+    """What an engine can do beyond `generate`."""
+
+    SCORE = "score"
+    GRAMMAR = "grammar"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelDescription:
+    """What identifies a model and its engine, as recorded in every version.
+
+    `fingerprint` changes when the weights, the chat template or the engine build change. `context_tokens` is the window
+    for prompt and answer together. `strength` is `small` below about three thousand million parameters and `capable`
+    above: callers choose how much they ask of a model by it.
+    """
+
+    name: str
+    fingerprint: str
+    model_sha256: str
+    engine: str
+    context_tokens: int
+    capabilities: frozenset[Capability]
+    strength: str = "small"
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """One completion. `system` and `user` are put into the model's own chat template by the engine.
+
+    Requests of one call that start alike share the work of reading the common part. `grammar` is GBNF with the rule
+    `root`. Temperature is 0 for `attempt` 0 and rises with it, together with the seed, so that a retry is not a repeat.
+    """
+
+    user: str
+    max_tokens: int
+    system: str = ""
+    grammar: str | None = None
+    stop: tuple[str, ...] = ()
+    attempt: int = 0
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What came back. `finish_reason` is `stop` (the model ended, or a stop string) or `length` (cut at max_tokens)."""
+
+    text: str
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    cached: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """How likely `continuation` is after `prefix`, both as plain text without a chat template."""
+
+    prefix: str
+    continuation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Mean log probability of a continuation's tokens (0 is certain, more negative is less likely)."""
+
+    mean_log_probability: float
+    input_tokens: int
+    cached: bool = False
+
+
+class TextModel(Protocol):
+    """A language model. Not for concurrent callers unless an engine says so."""
+
+    def describe(self) -> ModelDescription:
+        """Name, fingerprint, window and capabilities. No cost."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Length of plain text in the model's own tokens; control tokens inside the text count as plain text."""
+        ...
+
+    def count_prompt_tokens(self, system: str, user: str) -> int:
+        """Length of a rendered prompt in tokens, chat template included."""
+        ...
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> list[Generation]:
+        """One generation a request, in order.
+
+        Raises:
+            PromptTooLongError: a prompt and its `max_tokens` exceed the window. Nothing is cut silently.
+            ModelError: the engine failed.
+        """
+        ...
+
+    def score(self, requests: Sequence[ScoreRequest]) -> list[Score]:
+        """One score a request, in order. Only with `Capability.SCORE`.
+
+        Raises:
+            PromptTooLongError: prefix and continuation exceed the window.
+            ModelError: the engine failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free the model. Safe to call twice."""
+        ...
