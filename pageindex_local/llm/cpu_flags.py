@@ -3,9 +3,9 @@
 Enters: the processor's feature flags. Leaves: CMake definitions. Uses the standard library only, because `make` runs
 this file before anything is installed.
 
-llama.cpp's own detection (`GGML_NATIVE`) also turns on AMX. A kernel or hypervisor can advertise AMX tiles that a process
-may not use, and the first `tileloadd` then ends it with SIGILL. So the instruction set is named switch by switch here,
-and AMX is never one of them.
+llama.cpp's own detection (`GGML_NATIVE`) also turns on AMX. A kernel or hypervisor can advertise AMX tiles that a
+process may not use, and the first `tileloadd` then ends it with SIGILL. So the instruction set is named switch by
+switch here, and AMX is never one of them.
 """
 
 import platform
@@ -47,13 +47,13 @@ def cmake_definitions(machine: str, cpu_flags: frozenset[str]) -> list[str]:
     Without known x86 flags (another architecture, no `/proc`) llama.cpp detects the processor itself; only x86 has the
     AMX problem.
     """
-    definitions = ["LLAVA_BUILD=OFF"]
-    if machine.lower() in ("x86_64", "amd64") and cpu_flags:
-        definitions.append("GGML_NATIVE=OFF")
-        definitions += [
-            f"{switch}={'ON' if cpu_flags.issuperset(needed) else 'OFF'}" for switch, needed in X86_SWITCHES.items()
-        ]
-        definitions += [f"{switch}=OFF" for switch in AMX_SWITCHES]
+    if machine.lower() not in ("x86_64", "amd64") or not cpu_flags:
+        return ["-DGGML_NATIVE=ON"]
+    definitions = ["GGML_NATIVE=OFF"]
+    definitions += [
+        f"{switch}={'ON' if cpu_flags.issuperset(needed) else 'OFF'}" for switch, needed in X86_SWITCHES.items()
+    ]
+    definitions += [f"{switch}=OFF" for switch in AMX_SWITCHES]
     return [f"-D{definition}" for definition in definitions]
 
 
@@ -63,15 +63,13 @@ def host_cmake_definitions() -> list[str]:
     return cmake_definitions(platform.machine(), parse_cpu_flags(cpuinfo))
 
 
-def uv_arguments(definitions: list[str]) -> list[str]:
-    """Arguments for `uv sync` that build llama-cpp-python with the given definitions.
+def uv_argument(definitions: list[str]) -> str:
+    """The argument for `uv sync` that builds llama-cpp-python with these definitions on top of those in pyproject.toml.
 
-    uv keys its wheel cache by these settings, so one cache can serve machines with different processors. Only the
-    library target is built: the command line tools of llama.cpp are not used.
+    uv keys its wheel cache by these settings, so one cache can serve machines with different processors.
     """
-    package = "--config-settings-package=llama-cpp-python:"
-    return [f"{package}cmake.args={';'.join(definitions)}", f"{package}build.targets=llama;llama-common"]
+    return f"--config-settings-package=llama-cpp-python:cmake.args={';'.join(definitions)}"
 
 
 if __name__ == "__main__":
-    sys.stdout.write(" ".join(uv_arguments(host_cmake_definitions())) + "\n")
+    sys.stdout.write(uv_argument(host_cmake_definitions()) + "\n")
