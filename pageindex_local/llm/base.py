@@ -4,10 +4,10 @@ Batch-first: callers hand over everything they want at once, so that a faster en
 engine's library crosses this line.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 
 class Capability(StrEnum):
@@ -23,7 +23,8 @@ class ModelDescription:
 
     `fingerprint` changes when the weights, the chat template or the engine build change. `context_tokens` is the window
     for prompt and answer together. `strength` is `small` below about three thousand million parameters and `capable`
-    above: callers choose how much they ask of a model by it.
+    above: callers choose how much they ask of a model by it. `sampling` names how tokens are drawn (temperature by
+    attempt, seed), as far as a request does not say it.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ModelDescription:
     context_tokens: int
     capabilities: frozenset[Capability]
     strength: str = "small"
+    sampling: str = "greedy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,9 @@ class Generation:
     cached: bool = False
 
 
+OnGeneration: TypeAlias = Callable[[int, Generation], None]
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
     """How likely `continuation` is after `prefix`, both as plain text without a chat template."""
@@ -80,6 +85,9 @@ class Score:
     cached: bool = False
 
 
+OnScore: TypeAlias = Callable[[int, Score], None]
+
+
 class TextModel(Protocol):
     """A language model. Not for concurrent callers unless an engine says so."""
 
@@ -95,8 +103,13 @@ class TextModel(Protocol):
         """Length of a rendered prompt in tokens, chat template included."""
         ...
 
-    def generate(self, requests: Sequence[GenerationRequest]) -> list[Generation]:
+    def generate(
+        self, requests: Sequence[GenerationRequest], *, on_result: OnGeneration | None = None
+    ) -> list[Generation]:
         """One generation a request, in order.
+
+        `on_result` is told each request's number and generation as soon as it is finished, in any order, so that finished
+        work can be kept before the whole call is over.
 
         Raises:
             PromptTooLongError: a prompt and its `max_tokens` exceed the window. Nothing is cut silently.
@@ -104,8 +117,8 @@ class TextModel(Protocol):
         """
         ...
 
-    def score(self, requests: Sequence[ScoreRequest]) -> list[Score]:
-        """One score a request, in order. Only with `Capability.SCORE`.
+    def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
+        """One score a request, in order. Only with `Capability.SCORE`. `on_result` as in `generate`.
 
         Raises:
             PromptTooLongError: prefix and continuation exceed the window.
