@@ -80,7 +80,10 @@ class Line:
 
     `box` is (x0, y0, x1, y1) in points as the page is displayed (rotation applied), origin at the top left; all zeros
     for Markdown and text. `size` is the font size in points of most characters (0 where there is none), `font` its name
-    without subset prefix, `block` the number of the text block on the page in reading order.
+    without subset prefix, `block` the number of the text block on the page in reading order. `cells` counts the pieces
+    of the line that stand apart by more than twice the font size (table cells, a number and its title). `lead` is how
+    many characters at the start are set bold or italic while the rest is not (a heading run into its paragraph), 0 where
+    there are none.
     """
 
     text: str
@@ -91,6 +94,8 @@ class Line:
     italic: bool = False
     block: int = 0
     role: LineRole = LineRole.BODY
+    cells: int = 1
+    lead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
