@@ -5,7 +5,7 @@ this file before anything is installed.
 
 llama.cpp's own detection (`GGML_NATIVE`) also turns on AMX. A kernel or hypervisor can advertise AMX tiles that a
 process may not use, and the first `tileloadd` then ends it with SIGILL. So the instruction set is named switch by
-switch here, and AMX is never one of them.
+switch here, and AMX is never one of them: ggml leaves it off when its detection is off (pyproject.toml says so).
 """
 
 import platform
@@ -29,7 +29,6 @@ X86_SWITCHES: dict[str, tuple[str, ...]] = {
     "GGML_AVX512_VNNI": ("avx512_vnni",),
     "GGML_AVX512_BF16": ("avx512_bf16",),
 }
-AMX_SWITCHES = ("GGML_AMX_TILE", "GGML_AMX_INT8", "GGML_AMX_BF16")
 
 
 def parse_cpu_flags(cpuinfo: str) -> frozenset[str]:
@@ -41,35 +40,32 @@ def parse_cpu_flags(cpuinfo: str) -> frozenset[str]:
     return frozenset()
 
 
-def cmake_definitions(machine: str, cpu_flags: frozenset[str]) -> list[str]:
-    """`-D` definitions for a processor, in a fixed order (the build cache is keyed by them).
+def cmake_definitions(machine: str, cpu_flags: frozenset[str]) -> dict[str, str]:
+    """Switches of ggml for a processor, each `ON` or `OFF`, in a fixed order (the build cache is keyed by them).
 
-    Without known x86 flags (another architecture, no `/proc`) llama.cpp detects the processor itself; only x86 has the
-    AMX problem.
+    Empty for another architecture or without known flags: then the portable build that pyproject.toml asks for is used.
     """
     if machine.lower() not in ("x86_64", "amd64") or not cpu_flags:
-        return ["-DGGML_NATIVE=ON"]
-    definitions = ["GGML_NATIVE=OFF"]
-    definitions += [
-        f"{switch}={'ON' if cpu_flags.issuperset(needed) else 'OFF'}" for switch, needed in X86_SWITCHES.items()
-    ]
-    definitions += [f"{switch}=OFF" for switch in AMX_SWITCHES]
-    return [f"-D{definition}" for definition in definitions]
+        return {}
+    return {switch: "ON" if cpu_flags.issuperset(needed) else "OFF" for switch, needed in X86_SWITCHES.items()}
 
 
-def host_cmake_definitions() -> list[str]:
+def host_cmake_definitions() -> dict[str, str]:
     """The definitions for the machine this runs on."""
     cpuinfo = CPUINFO.read_text(encoding="utf-8", errors="replace") if CPUINFO.exists() else ""
     return cmake_definitions(platform.machine(), parse_cpu_flags(cpuinfo))
 
 
-def uv_argument(definitions: list[str]) -> str:
-    """The argument for `uv sync` that builds llama-cpp-python with these definitions on top of those in pyproject.toml.
+def uv_arguments(definitions: dict[str, str]) -> list[str]:
+    """Arguments for `uv sync` that build llama-cpp-python with these definitions on top of those in pyproject.toml.
 
     uv keys its wheel cache by these settings, so one cache can serve machines with different processors.
     """
-    return f"--config-settings-package=llama-cpp-python:cmake.args={';'.join(definitions)}"
+    return [
+        f"--config-settings-package=llama-cpp-python:cmake.define.{switch}={value}"
+        for switch, value in definitions.items()
+    ]
 
 
 if __name__ == "__main__":
-    sys.stdout.write(uv_argument(host_cmake_definitions()) + "\n")
+    sys.stdout.write(" ".join(uv_arguments(host_cmake_definitions())) + "\n")

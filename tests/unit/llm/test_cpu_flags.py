@@ -2,9 +2,17 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
-from pageindex_local.llm.cpu_flags import cmake_definitions, parse_cpu_flags, uv_argument
+from pageindex_local.llm.cpu_flags import (
+    cmake_definitions,
+    host_cmake_definitions,
+    parse_cpu_flags,
+    uv_arguments,
+)
+
+ROOT = Path(__file__).resolve().parents[3]
 
 OLD = "processor\t: 0\nflags\t\t: fpu sse4_2 avx\n"
 NEW = OLD.replace(
@@ -14,27 +22,31 @@ NEW = OLD.replace(
 
 def test_cmake_definitions_name_exactly_what_the_processor_has() -> None:
     definitions = cmake_definitions("x86_64", parse_cpu_flags(OLD))
-    assert "-DGGML_NATIVE=OFF" in definitions
-    assert "-DGGML_AVX=ON" in definitions
-    assert "-DGGML_AVX2=OFF" in definitions
+    assert definitions["GGML_AVX"] == "ON"
+    assert definitions["GGML_AVX2"] == "OFF"
 
 
-def test_cmake_definitions_never_switch_amx_on() -> None:
+def test_cmake_definitions_never_name_amx_or_detection() -> None:
     definitions = cmake_definitions("x86_64", parse_cpu_flags(NEW))
-    assert "-DGGML_AVX512=ON" in definitions
-    assert [d for d in definitions if "AMX" in d] == [f"-DGGML_AMX_{kind}=OFF" for kind in ("TILE", "INT8", "BF16")]
+    assert definitions["GGML_AVX512"] == "ON"
+    assert not [switch for switch in definitions if "AMX" in switch or "NATIVE" in switch]
 
 
 def test_cmake_definitions_need_every_part_of_avx512() -> None:
-    assert "-DGGML_AVX512=OFF" in cmake_definitions("x86_64", parse_cpu_flags(NEW.replace("avx512vl", "")))
+    assert cmake_definitions("x86_64", parse_cpu_flags(NEW.replace("avx512vl", "")))["GGML_AVX512"] == "OFF"
 
 
-def test_cmake_definitions_elsewhere_leave_detection_to_llama_cpp() -> None:
-    assert cmake_definitions("aarch64", parse_cpu_flags("Features\t: fp asimd\n")) == ["-DGGML_NATIVE=ON"]
+def test_cmake_definitions_elsewhere_are_left_to_the_portable_build() -> None:
+    assert cmake_definitions("aarch64", parse_cpu_flags("Features\t: fp asimd\n")) == {}
 
 
-def test_cpu_flags_run_as_a_script_print_one_uv_argument() -> None:
-    script = Path(__file__).resolve().parents[3] / "pageindex_local" / "llm" / "cpu_flags.py"
+def test_pyproject_switches_detection_off_for_every_installation() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = project["tool"]["uv"]["config-settings-package"]["llama-cpp-python"]
+    assert settings["cmake.define.GGML_NATIVE"] == "OFF"
+
+
+def test_cpu_flags_run_as_a_script_print_the_arguments_of_this_machine() -> None:
+    script = ROOT / "pageindex_local" / "llm" / "cpu_flags.py"
     done = subprocess.run([sys.executable, "-I", str(script)], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith(uv_argument([]))
-    assert len(done.stdout.split()) == 1
+    assert done.stdout.split() == uv_arguments(host_cmake_definitions())
