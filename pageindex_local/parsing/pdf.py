@@ -14,7 +14,8 @@ from pageindex_local.errors import (
     SourceLimitError,
 )
 from pageindex_local.parsing.clean import clean_text
-from pageindex_local.records import Line, OutlineEntry, Page, ParsedDocument, Source
+from pageindex_local.parsing.lines import build_lines
+from pageindex_local.records import OutlineEntry, Page, ParsedDocument, Source
 from pageindex_local.settings import ParseSettings
 
 
@@ -45,7 +46,14 @@ def parse_pdf(source: Source, settings: ParseSettings, *, password: str | None =
         try:
             page = document[index]
             data = page.get_text("dict", flags=flags)
-            lines = tuple(_lines(data))
+            to_display = None
+            if page.rotation:
+                matrix = page.rotation_matrix
+
+                def to_display(box, matrix=matrix):
+                    return tuple(pymupdf.Rect(box) * matrix)
+
+            lines = build_lines(data["blocks"], to_display)
             width, height = page.rect.width, page.rect.height
             label = clean_text(page.get_label())
         except Exception as error:
@@ -62,38 +70,3 @@ def parse_pdf(source: Source, settings: ParseSettings, *, password: str | None =
             OutlineEntry(level, clean_text(title), page_number if 0 < page_number <= count else 0, to.y if to else None)
         )
     return ParsedDocument(source, tuple(pages), tuple(outline), {}, tuple(warnings))
-
-
-def _lines(data: dict[str, Any]) -> Iterator[Line]:
-    number = 0
-    for block in data["blocks"]:
-        merged: list[list[dict[str, Any]]] = []
-        last_y = None
-        for line in block.get("lines", ()):
-            spans = [span for span in line["spans"] if span["text"].strip()]
-            if not spans:
-                continue
-            y = spans[0]["origin"][1]
-            if merged and last_y is not None and abs(y - last_y) < 2:
-                merged[-1].extend(spans)
-            else:
-                merged.append(spans)
-            last_y = y
-        for spans in merged:
-            main = max(spans, key=lambda span: len(span["text"]))
-            font = main["font"].split("+", 1)[-1]
-            yield Line(
-                clean_text(" ".join(span["text"] for span in spans)),
-                (
-                    min(span["bbox"][0] for span in spans),
-                    min(span["bbox"][1] for span in spans),
-                    max(span["bbox"][2] for span in spans),
-                    max(span["bbox"][3] for span in spans),
-                ),
-                round(main["size"], 1),
-                font,
-                bool(main["flags"] & 16) or "bold" in font.lower(),
-                bool(main["flags"] & 2),
-                number,
-            )
-        number += bool(merged)

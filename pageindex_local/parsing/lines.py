@@ -1,0 +1,126 @@
+"""The raw blocks of a page in, its lines in reading order out.
+
+Pieces on one baseline become one line (a number and its title, a contents entry with its page), never across columns.
+Lines of one style that follow each other closely share a block.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pageindex_local.parsing.columns import split_columns
+from pageindex_local.parsing.pieces import Piece, read_pieces
+from pageindex_local.records import Box, Line
+
+_SAME_BASELINE = 0.25  # of the smaller font size
+_OVERLAP = 0.35  # of the font size that two pieces of one line may overlap
+_BLOCK_PITCH = 1.65  # baselines of one block are at most this many font sizes apart
+_MOST_BLOCKS_MOVED = 400
+
+
+def build_lines(blocks: Sequence[dict[str, Any]], to_display: Callable[[Box], Box] | None = None) -> tuple[Line, ...]:
+    """The lines of a page in reading order.
+
+    `to_display` turns a box as extracted into the displayed page's space; None where they are the same.
+    """
+    lines: list[Line] = []
+    block = 0
+    for pieces in read_pieces(blocks):
+        for cell in split_columns(pieces):
+            merged = _merge(_order(cell))
+            for position, parts in enumerate(merged):
+                if position and not _share_block(merged[position - 1], parts):
+                    block += 1
+                lines.append(_line(parts, block, to_display))
+            block += 1
+    return tuple(lines)
+
+
+def _order(pieces: list[Piece]) -> list[Piece]:
+    """The pieces in reading order: as the file has them, except that no block comes after one that stands below it.
+
+    Files mostly write text in the order in which it is read; heads, feet and late boxes are what is out of place.
+    """
+    groups: list[list[Piece]] = []
+    lowest = float("-inf")
+    sane = True
+    for piece in pieces:
+        if groups and groups[-1][-1].block == piece.block and piece.y0 >= groups[-1][-1].y0 - 2:
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+            sane = sane and piece.y1 > lowest - 1
+        lowest = max(lowest, piece.y0)
+    if sane:
+        return pieces
+    if len(groups) > _MOST_BLOCKS_MOVED:
+        return sorted(pieces, key=lambda piece: (round(piece.base), piece.x0))
+    placed: list[tuple[float, float, float, float, list[Piece]]] = []
+    for group in groups:
+        x0, y0 = min(piece.x0 for piece in group), min(piece.y0 for piece in group)
+        x1, y1 = max(piece.x1 for piece in group), max(piece.y1 for piece in group)
+        at = len(placed)
+        for position, (left, top, right, _, _) in enumerate(placed):
+            if top >= y1 - 1 and min(x1, right) > max(x0, left):
+                at = position
+                break
+        placed.insert(at, (x0, y0, x1, y1, group))
+    return [piece for *_, group in placed for piece in group]
+
+
+def _merge(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces of one baseline that follow each other, from left to right (right to left for such scripts)."""
+    merged: list[list[Piece]] = []
+    for piece in pieces:
+        if merged:
+            parts = merged[-1]
+            other = parts[-1]
+            smaller = min(piece.size, other.size)
+            if abs(piece.base - other.base) <= max(1.0, _SAME_BASELINE * smaller):
+                slack = _OVERLAP * smaller
+                if all(piece.x0 >= part.x1 - slack or piece.x1 <= part.x0 + slack for part in parts):
+                    parts.append(piece)
+                    continue
+                if any(piece.text == part.text and abs(piece.x0 - part.x0) < 2 for part in parts):
+                    continue  # drawn twice, for a shadow or for weight
+        merged.append([piece])
+    for parts in merged:
+        if len(parts) > 1:
+            right_to_left = sum(len(part.text) if part.rtl else -len(part.text) for part in parts) > 0
+            parts.sort(key=lambda part: -part.x1 if right_to_left else part.x0)  # noqa: B023
+    return merged
+
+
+def _share_block(before: Sequence[Piece], after: Sequence[Piece]) -> bool:
+    """Whether two lines belong to one block: same style, close below each other."""
+    first, second = _main(before), _main(after)
+    if abs(first.size - second.size) > 0.6 or first.bold is not second.bold:
+        return False
+    pitch = second.base - first.base
+    if not 0 < pitch <= _BLOCK_PITCH * max(first.size, second.size):
+        return False
+    if min(piece.x0 for piece in after) > max(piece.x1 for piece in before):
+        return False
+    # The extraction has its own idea of paragraphs. Where it sees one block, so do we; where it cuts, a cut between two
+    # lines at normal pitch is taken only if it is wider than the text's own pitch would be.
+    return first.block == second.block or pitch <= 1.35 * second.size
+
+
+def _main(parts: Sequence[Piece]) -> Piece:
+    return parts[0] if len(parts) == 1 else max(parts, key=lambda part: len(part.text))
+
+
+def _line(parts: Sequence[Piece], block: int, to_display: Callable[[Box], Box] | None) -> Line:
+    main = _main(parts)
+    if len(parts) == 1:
+        box, text = main.raw, main.text
+    else:
+        box = (
+            min(part.raw[0] for part in parts),
+            min(part.raw[1] for part in parts),
+            max(part.raw[2] for part in parts),
+            max(part.raw[3] for part in parts),
+        )
+        text = " ".join([part.text for part in parts])
+    if to_display is not None:
+        box = to_display(box)
+    return Line(text, box, round(main.size, 1), main.font, main.bold, main.italic, block)
