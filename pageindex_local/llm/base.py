@@ -108,8 +108,8 @@ class TextModel(Protocol):
     ) -> list[Generation]:
         """One generation a request, in order.
 
-        `on_result` is told each request's number and generation as soon as it is finished, in any order, so that finished
-        work can be kept before the whole call is over.
+        `on_result` is told each request's number and generation as soon as it is finished, in any order, so that
+        finished work can be kept before the whole call is over.
 
         Raises:
             PromptTooLongError: a prompt and its `max_tokens` exceed the window. Nothing is cut silently.
