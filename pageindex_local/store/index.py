@@ -1,0 +1,296 @@
+"""The index of one collection: the one door through which the program reads and writes it."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError, StoreError
+from pageindex_local.ids import sha256_hex
+from pageindex_local.settings import StoreSettings
+from pageindex_local.store import releases as release_files
+from pageindex_local.store.files import FileSystem, LocalFiles
+from pageindex_local.store.layout import CHANGES, MANIFEST, Layout, release_name, version_name, version_number
+from pageindex_local.store.reader import StoredVersion, read_checked, read_record
+from pageindex_local.store.records import Changes, Manifest, Release, ReleaseEntry, Tombstone, VersionDraft, VersionRef
+
+
+class IndexStore:
+    """One collection below an index root.
+
+    Readers: take a `Release` once (`require_current`) and open every version through it; a release never changes.
+    Writers: `next_version_id`, build, `write_version`, then one `publish` for all documents. Nothing is visible before.
+
+    Args:
+        root: the folder given to `--index`; it may not exist yet.
+        collection: a folder name in it.
+        settings: lock time-outs and how much history is kept.
+        files: the file system; tests put a recording or failing one here.
+    """
+
+    def __init__(self, root: Path, collection: str, settings: StoreSettings, files: FileSystem | None = None) -> None:
+        self.layout = Layout.of(root, collection)
+        self.settings = settings
+        self.files: FileSystem = files or LocalFiles()
+        self._cached: tuple[str, Release] | None = None
+
+    # Reading
+
+    def current(self) -> Release | None:
+        """The live release; None where nothing was published yet.
+
+        Raises:
+            CorruptIndexError: the pointer or the release is damaged.
+            FormatVersionError: written by a newer format.
+        """
+        live = self._live()
+        return live[0] if live else None
+
+    def require_current(self) -> Release:
+        """The live release.
+
+        Raises:
+            IndexNotFoundError: nothing was published here.
+        """
+        release = self.current()
+        if release is None:
+            raise IndexNotFoundError(
+                "there is no published index here",
+                subject=str(self.layout.folder),
+                next_step="Run `pageindex-local build SOURCE --index DIR` first, or check --index and --collection.",
+            )
+        return release
+
+    def release(self, name: str) -> Release:
+        """A release by name.
+
+        Raises:
+            IndexNotFoundError: no such release, or one that never became live.
+        """
+        live = self._live()
+        if live is None or not name.isdecimal() or int(name) > int(live[0].name):
+            raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
+        if live[0].name == name:
+            return live[0]
+        return release_files.read_release(self.files, self.layout, name, None)[0]
+
+    def releases(self) -> tuple[str, ...]:
+        """Names of all releases that are or were live and are still kept, oldest first."""
+        pointer = release_files.read_pointer(self.files, self.layout)
+        if pointer is None:
+            return ()
+        numbers = release_files.list_numbers(self.files, self.layout)
+        return tuple(release_name(number) for number in numbers if number <= int(pointer.release))
+
+    def open_version(self, doc_key: str, version_id: str, manifest_sha256: str | None = None) -> StoredVersion:
+        """A version; its manifest is checked against the given hash, or the live release's where that has this version.
+
+        Raises:
+            IndexNotFoundError: no such document or version.
+            CorruptIndexError: a file is missing or altered (also later, when another file is first read).
+        """
+        if manifest_sha256 is None:
+            live = self._live()
+            entry = live[0].documents.get(doc_key) if live else None
+            if entry is not None and entry.version_id == version_id:
+                manifest_sha256 = entry.manifest_sha256
+        folder = self.layout.version(doc_key, version_id)
+        return StoredVersion(self.files, folder, doc_key, version_id, manifest_sha256)
+
+    def open_document(self, release: Release, doc_key: str) -> StoredVersion:
+        """The version of a document that a release pins.
+
+        Raises:
+            IndexNotFoundError: the release has no such document.
+            CorruptIndexError: as `open_version`.
+        """
+        entry = release.documents.get(doc_key)
+        if entry is None:
+            raise IndexNotFoundError(
+                f"release {release.name} has no such document", subject=doc_key, next_step="See `status`."
+            )
+        return self.open_version(doc_key, entry.version_id, entry.manifest_sha256)
+
+    def version_ids(self, doc_key: str) -> tuple[str, ...]:
+        """The versions of a document on disk, oldest first, published or not."""
+        names = self.files.list_names(self.layout.versions(doc_key))
+        numbers = sorted(number for name in names if (number := version_number(name)) is not None)
+        return tuple(version_name(number) for number in numbers)
+
+    def version_ref(self, doc_key: str, version_id: str) -> VersionRef:
+        """The reference of a version that was written earlier, perhaps by another process.
+
+        Raises:
+            IndexNotFoundError: no such version.
+            CorruptIndexError: its manifest is damaged.
+        """
+        version = self.open_version(doc_key, version_id)
+        return VersionRef(doc_key, _entry(version.manifest, version.manifest_sha256))
+
+    # Writing
+
+    def next_version_id(self, doc_key: str) -> str:
+        """The id that the next version of a document gets: one more than any that was ever used."""
+        last = 0
+        if self.files.exists(self.layout.last_version(doc_key)):
+            text = self.files.read_bytes(self.layout.last_version(doc_key)).decode("ascii", "replace").strip()
+            number = version_number(text)
+            if number is None:
+                raise CorruptIndexError("is no version name", subject=str(self.layout.last_version(doc_key)))
+            last = number
+        versions = self.version_ids(doc_key)
+        live = self._live()
+        entry = live[0].documents.get(doc_key) if live else None
+        known = [*versions[-1:], *([entry.version_id] if entry else [])]
+        return version_name(max([last, *(int(name[1:]) for name in known)]) + 1)
+
+    def write_version(self, draft: VersionDraft) -> VersionRef:
+        """Write a version. It is durable when this returns and invisible until published.
+
+        Raises:
+            ConflictError: another process wrote this version id meanwhile, or is writing.
+            IndexNotFoundError: the parent version is not there.
+            TreeError: the draft breaks an invariant of the store.
+            StoreError: the disk refused.
+        """
+        from pageindex_local.store.writer import (  # noqa: PLC0415 - pyarrow costs 0.1 s and readers of releases need none
+            build_files,
+            remove_unfinished,
+            write_folder,
+        )
+
+        source = draft.document.source
+        doc_key = source.doc_key
+        parent, tombstones = self._parent(doc_key, draft.parent_version)
+        contents = build_files(
+            draft,
+            parent.manifest if parent else None,
+            parent.manifest_sha256 if parent else None,
+            tombstones,
+            release_files.now(),
+        )
+        with self._writing(self.layout.versions(doc_key), self.layout.document_lock(doc_key), source.doc_id):
+            remove_unfinished(self.files, self.layout.versions(doc_key))
+            if draft.version_id != self.next_version_id(doc_key):
+                raise ConflictError(
+                    f"another build wrote a version while this one prepared {draft.version_id}",
+                    subject=source.doc_id,
+                    next_step="Run the build again; finished model calls are not repeated.",
+                )
+            write_folder(self.files, self.layout.version(doc_key, draft.version_id), contents)
+        manifest_bytes = contents[MANIFEST]
+        manifest = read_record(manifest_bytes, Manifest, subject=MANIFEST)
+        return VersionRef(doc_key, _entry(manifest, sha256_hex(manifest_bytes)))
+
+    def publish(
+        self, changes: Mapping[str, VersionRef | None], *, expected_parent: str | None, reason: str = "build"
+    ) -> Release:
+        """Make versions live in one step; None removes a document. Returns the live release.
+
+        `expected_parent` is the release that the changes were computed from. Where another process has published since
+        then, changes to other documents are kept and ours are added; changes to the same documents are a conflict.
+        Without any difference no release is written.
+
+        Raises:
+            ConflictError: somebody else changed the same documents, or holds the lock.
+            CorruptIndexError: a version to be published is not on disk as referenced.
+            StoreError: the disk refused.
+        """
+        with self._publishing():
+            live = self._live()
+            self._check_parent(live, changes, expected_parent)
+            documents = dict(live[0].documents) if live else {}
+            for doc_key, ref in changes.items():
+                if ref is None:
+                    documents.pop(doc_key, None)
+                elif documents.get(doc_key) != ref.entry:
+                    path = self.layout.version(doc_key, ref.version_id) / MANIFEST
+                    read_checked(self.files, path, ref.entry.manifest_sha256)
+                    documents[doc_key] = ref.entry
+            return self._release(live, documents, reason)
+
+    # Inside
+
+    def _release(self, live: tuple[Release, str] | None, documents: dict[str, ReleaseEntry], reason: str) -> Release:
+        if live is not None and documents == live[0].documents:
+            return live[0]
+        release, sha256 = release_files.write_release(self.files, self.layout, live, documents, reason)
+        self._cached = (sha256, release)
+        return release
+
+    def _publishing(self) -> AbstractContextManager[None]:
+        return self._writing(self.layout.folder, self.layout.publish_lock, "the right to publish")
+
+    @contextmanager
+    def _writing(self, folder: Path, lock: Path, what: str) -> Iterator[None]:
+        try:
+            self._make_folders(folder)
+            with self.files.lock(lock, self.settings.lock_timeout_s, what=what):
+                yield
+        except OSError as error:
+            raise StoreError(
+                f"cannot be written ({error.strerror or error})",
+                subject=str(error.filename or folder),
+                next_step="Nothing was published. Check free space and permissions, then run the command again.",
+            ) from error
+
+    def _live(self) -> tuple[Release, str] | None:
+        pointer = release_files.read_pointer(self.files, self.layout)
+        if pointer is None:
+            return None
+        if self._cached is None or self._cached[0] != pointer.sha256:
+            release, sha256 = release_files.read_release(self.files, self.layout, pointer.release, pointer.sha256)
+            self._cached = (sha256, release)
+        if self._cached[1].name != pointer.release:
+            raise CorruptIndexError(f"names release {pointer.release}", subject=str(self.layout.current))
+        return self._cached[1], pointer.sha256
+
+    def _check_parent(
+        self,
+        live: tuple[Release, str] | None,
+        changes: Mapping[str, VersionRef | None],
+        expected_parent: str | None,
+    ) -> None:
+        name = live[0].name if live else None
+        if name == expected_parent:
+            return
+        before = self.release(expected_parent).documents if expected_parent is not None else {}
+        after = live[0].documents if live else {}
+        disputed = sorted(key for key in changes if before.get(key) != after.get(key))
+        if live is None or disputed:
+            subject = after[disputed[0]].doc_id if disputed and disputed[0] in after else ", ".join(disputed[:1])
+            raise ConflictError(
+                f"release {name} was published meanwhile and changed {len(disputed)} of the same documents "
+                f"(this build started from {expected_parent})",
+                subject=subject or str(self.layout.folder),
+                next_step="Run the build again; finished model calls are not repeated.",
+            )
+
+    def _parent(self, doc_key: str, version_id: str | None) -> tuple[StoredVersion | None, dict[str, Tombstone]]:
+        if version_id is None:
+            return None, {}
+        parent = self.open_version(doc_key, version_id)
+        changes = read_record(parent.read_file(CHANGES), Changes, subject=CHANGES)
+        return parent, changes.tombstones
+
+    def _make_folders(self, folder: Path) -> None:
+        missing = []
+        while not self.files.exists(folder):
+            missing.append(folder)
+            folder = folder.parent
+        for path in reversed(missing):
+            self.files.make_folder(path)
+            self.files.sync_folder(path.parent)
+
+
+def _entry(manifest: Manifest, sha256: str) -> ReleaseEntry:
+    return ReleaseEntry(
+        doc_id=manifest.doc_id,
+        version_id=manifest.version_id,
+        manifest_sha256=sha256,
+        source_sha256=manifest.source_sha256,
+        settings_hash=manifest.settings_hash,
+        media_type=manifest.media_type,
+        pages=manifest.counts.pages,
+        nodes=manifest.counts.nodes,
+        description=manifest.description,
+    )
