@@ -1,7 +1,7 @@
 """Documents made of sections whose identity is known: the truth that tests of identity, diff and store compare with.
 
-A `Section` has a `key` that stays with it through every edit. `render` lays sections out as lines on pages and gives the
-parsed document, a draft tree as the tree stage would build it, and which key each draft node stands for.
+A `Section` has a `key` that stays with it through every edit. `render` lays sections out as lines on pages and gives
+the parsed document, a draft tree as the tree stage would build it, and which key each draft node stands for.
 """
 
 from collections.abc import Iterator, Sequence
