@@ -1,0 +1,1 @@
+"""Questions in, ranked pages, answers and checked citations out."""

@@ -1,0 +1,245 @@
+"""The full-text index of one release: an SQLite file derived from the stored versions, rebuilt whenever it is unsound.
+
+Two FTS5 tables: `page_text` (one row a page: section titles, head of the page, body) and `passage_text` (about two
+hundred words of one leaf). Rows of a document are contiguous: a document is a rowid range. Never the only copy.
+"""
+
+import contextlib
+import math
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pageindex_local.errors import CorruptIndexError
+from pageindex_local.query.search_rows import search_state, write_search_file
+from pageindex_local.query.words import quote_word
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.records import Release
+
+_BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part of one term can be
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """One document of a search file. Rows are inclusive ranges; `opening` is prepared text of its first pages."""
+
+    doc_key: str
+    doc_id: str
+    version_id: str
+    page_rows: tuple[int, int]
+    passage_rows: tuple[int, int]
+    opening: str
+
+    @property
+    def page_count(self) -> int:
+        """How many pages the document has."""
+        return self.page_rows[1] - self.page_rows[0] + 1
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """What ranking knows of a page beside its words.
+
+    `figures` is the share of words with a digit, `mentions` on how many other pages a title of this page is named,
+    `content_hash` is equal for pages with the same text.
+    """
+
+    page_number: int
+    figures: float
+    mentions: int
+    content_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class TermHits:
+    """Where one word or phrase occurs in a document: row -> frequency part of BM25 (0 to 2.2), and its weight idf."""
+
+    idf: float
+    rows: dict[int, float]
+
+
+def search_path(store: IndexStore, release: Release) -> Path:
+    """Where the search file of a release lies."""
+    return store.layout.search / f"{release.name}.sqlite"
+
+
+def build_search_index(store: IndexStore, release: Release, previous: Release | None = None) -> Path:
+    """Write the search file of a release and return its path.
+
+    Starts from a copy of the previous release's file where that is sound: rows of documents that changed or left are
+    deleted, theirs are added, so the work grows with what changed. Written beside its place, then moved there.
+
+    Raises:
+        CorruptIndexError: a stored version cannot be read.
+        OSError: the folder cannot be written.
+    """
+    path = search_path(store, release)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=".sqlite", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        base = search_path(store, previous) if previous is not None and previous.name != release.name else None
+        write_search_file(store, release, temporary, base)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+@contextlib.contextmanager
+def open_search_index(store: IndexStore, release: Release) -> Iterator["SearchIndex"]:
+    """The search index of a release, built first where it is missing, damaged or of another format.
+
+    Where the folder cannot be written (a read-only medium), the file is built in a temporary place for this one use.
+
+    Raises:
+        CorruptIndexError: a stored version cannot be read.
+    """
+    path = search_path(store, release)
+    index = _open_sound(path, release)
+    scratch: tempfile.TemporaryDirectory[str] | None = None
+    if index is None:
+        previous = store.release(release.parent) if release.parent is not None and _has_file(store, release) else None
+        try:
+            index = _open_sound(build_search_index(store, release, previous), release)
+        except OSError:
+            scratch = tempfile.TemporaryDirectory(prefix="pageindex-search-")
+            place = Path(scratch.name) / "search.sqlite"
+            write_search_file(store, release, place, None)
+            index = _open_sound(place, release)
+    if index is None:
+        raise CorruptIndexError("the full-text index cannot be built", subject=str(path))
+    try:
+        yield index
+    finally:
+        index.close()
+        if scratch is not None:
+            scratch.cleanup()
+
+
+def _has_file(store: IndexStore, release: Release) -> bool:
+    return release.parent is not None and (store.layout.search / f"{release.parent}.sqlite").exists()
+
+
+class SearchIndex:
+    """An open search file. Read only; every answer comes from parameterised queries over quoted words."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        rows = connection.execute(
+            "SELECT doc_key, doc_id, version_id, first_page_row, last_page_row, first_passage_row, last_passage_row, "
+            "opening FROM document ORDER BY doc_key"
+        )
+        self.documents = {
+            row[0]: IndexedDocument(row[0], row[1], row[2], (row[3], row[4]), (row[5], row[6]), row[7]) for row in rows
+        }
+        self._totals: dict[str, int] = {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def pages(self, document: IndexedDocument) -> dict[int, PageRow]:
+        """The document's pages by row."""
+        rows = self._connection.execute(
+            "SELECT page_row, page_number, figures, mentions, content_hash FROM page WHERE page_row BETWEEN ? AND ?",
+            document.page_rows,
+        )
+        return {row[0]: PageRow(row[1], row[2], row[3], row[4]) for row in rows}
+
+    def passages(self, document: IndexedDocument) -> dict[int, tuple[str, int, int]]:
+        """The document's passages by row: node id of the leaf, first and last page."""
+        rows = self._connection.execute(
+            "SELECT passage_row, node_id, first_page, last_page FROM passage WHERE passage_row BETWEEN ? AND ?",
+            document.passage_rows,
+        )
+        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+
+    def passage_body(self, row: int) -> str:
+        """The prepared text of one passage."""
+        found = self._connection.execute("SELECT body FROM passage_text WHERE rowid = ?", (row,)).fetchone()
+        return found[0] if found else ""
+
+    def page_hits(self, text: str, rows: tuple[int, int], weights: Sequence[float] = (2.0, 1.0, 1.0)) -> TermHits:
+        """Where a word or phrase occurs among the pages of one document, with its idf among these pages."""
+        return self._hits("page_text", text, rows, weights)
+
+    def passage_hits(self, text: str, rows: tuple[int, int], weights: Sequence[float] = (1.0, 1.0)) -> TermHits:
+        """As `page_hits` for passages."""
+        return self._hits("passage_text", text, rows, weights)
+
+    def count_pages(self, text: str, rows: tuple[int, int], *, column: str = "body") -> int:
+        """On how many pages of a document a word or phrase occurs in one column."""
+        return self._count("page_text", f"{{{column}}} : {quote_word(text)}", rows)
+
+    def best_passages(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """The best passages of the whole release for any of the words: row and BM25 (higher is better)."""
+        if not words:
+            return []
+        query = " OR ".join(quote_word(word) for word in words)
+        rows = self._connection.execute(
+            "SELECT rowid, -bm25(passage_text, 2.0, 1.0) AS score FROM passage_text WHERE passage_text MATCH ? "
+            "ORDER BY score DESC, rowid LIMIT ?",
+            (query, limit),
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def _hits(self, table: str, text: str, rows: tuple[int, int], weights: Sequence[float]) -> TermHits:
+        query = quote_word(text)
+        arguments = ", ".join(str(float(weight)) for weight in weights)
+        found = self._connection.execute(
+            f"SELECT rowid, -bm25({table}, {arguments}) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",  # noqa: S608 - table and weights are ours
+            (query, *rows),
+        ).fetchall()
+        if not found:
+            return TermHits(0.0, {})
+        total = self._total(table)
+        everywhere = self._count(table, query, (0, 1 << 62))
+        collection_idf = max(math.log((total - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)  # as FTS5 computes it
+        size = rows[1] - rows[0] + 1
+        idf = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))
+        return TermHits(idf, {row: min(score / collection_idf, _BM25_K1_PLUS_1) for row, score in found})
+
+    def _count(self, table: str, query: str, rows: tuple[int, int]) -> int:
+        found = self._connection.execute(
+            f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",  # noqa: S608 - table is ours
+            (query, *rows),
+        ).fetchone()
+        return int(found[0])
+
+    def _total(self, table: str) -> int:
+        if table not in self._totals:
+            self._totals[table] = int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+        return self._totals[table]
+
+
+def _open_sound(path: Path, release: Release) -> SearchIndex | None:
+    """An open index if the file is there, whole and that of the release; otherwise None."""
+    if not path.exists():
+        return None
+    connection = None
+    try:
+        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        pins = dict(connection.execute("SELECT doc_key, manifest_sha256 FROM document"))
+        expected = {key: entry.manifest_sha256 for key, entry in release.documents.items()}
+        state = connection.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()
+        if pins == expected and state == (search_state(release),):
+            for table in ("page_text", "passage_text"):
+                connection.execute(f"SELECT rowid FROM {table} WHERE {table} MATCH '\"a\"' LIMIT 1").fetchall()  # noqa: S608
+            return SearchIndex(connection)
+    except (sqlite3.DatabaseError, OSError):
+        pass
+    if connection is not None:
+        connection.close()
+    return None
