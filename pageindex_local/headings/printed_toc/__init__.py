@@ -1,0 +1,91 @@
+"""A parsed document in, the headings that its printed contents lists name out, each checked in the body.
+
+A list that points backwards is an index, one whose titles are not where it says is no list of contents: both are left
+out with a reason.
+"""
+
+from dataclasses import dataclass
+
+from pageindex_local.headings.evidence import SourceResult
+from pageindex_local.headings.printed_toc.entries import TocEntry, give_levels, read_entries
+from pageindex_local.headings.printed_toc.offset import PageReading, read_page_labels
+from pageindex_local.headings.printed_toc.pages import ContentsList, find_contents_lists
+from pageindex_local.headings.printed_toc.place import Placed, place_entries
+from pageindex_local.headings.title_index import TitleIndex
+from pageindex_local.records import Heading, Origin, ParsedDocument, Span
+
+_MIN_SUPPORT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedList:
+    """A contents list after its entries were looked for in the body."""
+
+    source: ContentsList
+    entries: tuple[TocEntry, ...]
+    reading: PageReading
+    placed: tuple[Placed, ...]
+
+    @property
+    def found_share(self) -> float:
+        """The share of labelled entries whose title is printed where the list says, give or take a page."""
+        labelled = sum(1 for entry in self.entries if entry.label)
+        found = sum(1 for item in self.placed if item.found and item.entry.label)
+        return found / labelled if labelled else 0.0
+
+
+def find_printed_toc_headings(document: ParsedDocument, index: TitleIndex, body_size: float) -> SourceResult:
+    """The headings named by the best printed contents list with page labels.
+
+    `contents_lines` of the result are the spans of every list of titles, figures and tables too.
+    """
+    lists = find_contents_lists(document.pages)
+    spans = tuple(list_span(item) for item in lists)
+    if not lists:
+        return SourceResult((), 0.0, "no contents page with page numbers")
+    index.excluded.extend(spans)
+    checked = [check_list(item, document, index, body_size) for item in lists if item.is_contents]
+    good = [item for item in checked if item.reading.support >= _MIN_SUPPORT and not _points_backwards(item)]
+    if not good:
+        return SourceResult((), 0.0, f"{len(lists)} lists with page numbers, none agrees with the pages", (), spans)
+    best = max(good, key=lambda item: sum(1 for placed in item.placed if placed.found))
+    headings = _headings(best)
+    share = best.found_share
+    reason = (
+        f"contents on page {best.source.rows[0].page_number}: {len(best.entries)} entries, {share:.0%} found "
+        f"on their page ({', '.join(best.reading.ways)})"
+    )
+    return SourceResult(headings, share, reason, (), spans)
+
+
+def check_list(item: ContentsList, document: ParsedDocument, index: TitleIndex, body_size: float) -> CheckedList:
+    """A list with its entries placed in the body as far as they are found there."""
+    entries = read_entries(item.rows)
+    reading = read_page_labels(entries, index, document.pages)
+    trusted = reading.support >= 0.7
+    placed = place_entries(entries, reading.pages, index, body_size, trusted=trusted)
+    return CheckedList(item, entries, reading, tuple(placed))
+
+
+def list_span(item: ContentsList) -> Span:
+    """The lines from a list's heading (not included) to its last row."""
+    lines = [line for row in item.rows for line in row.lines]
+    return min(lines), max(lines) + 1
+
+
+def _points_backwards(checked: CheckedList) -> bool:
+    """Whether most entries lie before the list itself, as in an index at the end of a book."""
+    here = checked.source.rows[0].page_number
+    pages = [page for page in checked.reading.pages if page]
+    return sum(page < here for page in pages) > 0.3 * len(pages)
+
+
+def _headings(checked: CheckedList) -> tuple[Heading, ...]:
+    levelled = give_levels([item.entry for item in checked.placed])
+    headings = []
+    for item, entry in zip(checked.placed, levelled, strict=True):
+        confidence = min(1.0, 0.6 + 0.3 * item.weight) if item.found else 0.4
+        headings.append(
+            Heading(entry.title, entry.level, item.span, item.page_number, Origin.TOC, round(confidence, 3))
+        )
+    return tuple(headings)
