@@ -98,8 +98,10 @@ def _cut_bands(pieces: Sequence[Piece], x: float) -> list[list[Piece]]:
     left: list[Piece] = []
     right: list[Piece] = []
     wide: list[Piece] = []
+    ends = sorted(piece.x1 for piece in pieces if piece.x1 <= x + 1)
+    gap = ends[int(0.9 * (len(ends) - 1))]  # what stands between the columns (a page number) is in neither
     for piece in sorted(pieces, key=lambda piece: (round(piece.base), piece.order)):
-        if piece.x0 < x < piece.x1 - 1:
+        if piece.x0 < x < piece.x1 - 1 or gap < piece.x0 < piece.x1 < x:
             if left or right:
                 parts.extend(part for part in (left, right) if part)
                 left, right = [], []

@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pageindex_local.parsing.columns import split_columns
-from pageindex_local.parsing.pieces import Piece, read_pieces
+from pageindex_local.parsing.pieces import MOSTLY, Piece, read_pieces
 from pageindex_local.records import Box, Line
 
 _SAME_BASELINE = 0.25  # of the smaller font size
 _OVERLAP = 0.35  # of the font size that two pieces of one line may overlap
 _BLOCK_PITCH = 1.65  # baselines of one block are at most this many font sizes apart
 _MOST_BLOCKS_MOVED = 400
+_CELL_GAP = 2.0  # font sizes between two cells
 
 
 def build_lines(blocks: Sequence[dict[str, Any]], to_display: Callable[[Box], Box] | None = None) -> tuple[Line, ...]:
@@ -86,7 +87,7 @@ def _merge(pieces: Sequence[Piece]) -> list[list[Piece]]:
     for parts in merged:
         if len(parts) > 1:
             right_to_left = sum(len(part.text) if part.rtl else -len(part.text) for part in parts) > 0
-            parts.sort(key=lambda part: -part.x1 if right_to_left else part.x0)  # noqa: B023
+            parts.sort(key=lambda part: -part.x1 if right_to_left else part.x0)
     return merged
 
 
@@ -111,9 +112,17 @@ def _main(parts: Sequence[Piece]) -> Piece:
 
 def _line(parts: Sequence[Piece], block: int, to_display: Callable[[Box], Box] | None) -> Line:
     main = _main(parts)
+    cells = 1
     if len(parts) == 1:
-        box, text = main.raw, main.text
+        box, text, bold, italic, lead = main.raw, main.text, main.bold, main.italic, main.lead
     else:
+        total = sum(len(part.text) for part in parts)
+        bold = sum(len(part.text) for part in parts if part.bold) >= MOSTLY * total
+        italic = sum(len(part.text) for part in parts if part.italic) >= MOSTLY * total
+        lead = _lead(parts)
+        cells += sum(
+            1 for left, right in zip(parts, parts[1:], strict=False) if _gap(left, right) > _CELL_GAP * main.size
+        )
         box = (
             min(part.raw[0] for part in parts),
             min(part.raw[1] for part in parts),
@@ -123,4 +132,32 @@ def _line(parts: Sequence[Piece], block: int, to_display: Callable[[Box], Box] |
         text = " ".join([part.text for part in parts])
     if to_display is not None:
         box = to_display(box)
-    return Line(text, box, round(main.size, 1), main.font, main.bold, main.italic, block)
+    return Line(
+        text,
+        (round(box[0], 2), round(box[1], 2), round(box[2], 2), round(box[3], 2)),
+        round(main.size, 1),
+        main.font,
+        bold,
+        italic,
+        block,
+        cells=cells,
+        lead=lead,
+    )
+
+
+def _gap(first: Piece, second: Piece) -> float:
+    return max(second.x0 - first.x1, first.x0 - second.x1)
+
+
+def _lead(parts: Sequence[Piece]) -> int:
+    """Length of the bold start, else italic start, of a line of several pieces."""
+    for style in ("bold", "italic"):
+        marked = [bool(getattr(part, style)) for part in parts]
+        if any(marked) and not all(marked):
+            end = marked.index(False)
+            if not any(marked[end:]):
+                before = sum(len(part.text) + 1 for part in parts[:end])
+                return before + parts[end].lead if parts[end].lead else max(0, before - 1)
+    if parts[0].lead and not any(part.lead or part.bold or part.italic for part in parts[1:]):
+        return parts[0].lead
+    return 0

@@ -1,8 +1,11 @@
-"""A PDF in, pages of lines, outline and metadata out. The only importer of PyMuPDF, and that only when called.
+"""A PDF in, its pages one by one and then its outline out. The only importer of PyMuPDF, and that only when called.
 
-Runs in the parser child; calling it directly gives the same result without limits. It never renders a page.
+Runs in the parser child, which hands on each page before it reads the next; `parse_pdf` does the same in this process,
+without limits on time and memory. It never renders a page and never decodes an image.
 """
 
+import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,63 +13,203 @@ from pageindex_local.errors import (
     DamagedSourceError,
     EmptySourceError,
     EncryptedSourceError,
-    NoTextError,
+    SourceError,
     SourceLimitError,
 )
+from pageindex_local.parsing.assemble import End, Head, PageRecord, assemble_document
 from pageindex_local.parsing.clean import clean_text
 from pageindex_local.parsing.lines import build_lines
-from pageindex_local.records import OutlineEntry, Page, ParsedDocument, Source
+from pageindex_local.parsing.page_labels import page_labels
+from pageindex_local.parsing.pdf_outline import MOST_ENTRIES, RawEntry, read_outline
+from pageindex_local.records import Box, OutlineEntry, ParsedDocument, Source
 from pageindex_local.settings import ParseSettings
+
+_SHRINK_EVERY = 64  # pages after which the library's cache of decoded objects is emptied
+_COPY_PERMISSION = 16  # bit 5 of the permissions, ISO 32000-1 table 22
+_METADATA = ("title", "author", "subject", "keywords", "creator", "producer", "creationDate", "modDate")
+_LONGEST_METADATA = 1_000
+_GARBAGE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
 def parse_pdf(source: Source, settings: ParseSettings, *, password: str | None = None) -> ParsedDocument:
-    """The parsed document, read in this process."""
-    import pymupdf
+    """The parsed document, read in this process without limits on time and memory.
+
+    Raises:
+        SourceError: as `read_pdf`, and `NoTextError` where no page has text and no outline leads to one.
+    """
+    return assemble_document(source, read_pdf(source, settings, password=password))
+
+
+def read_pdf(
+    source: Source, settings: ParseSettings, *, password: str | None = None
+) -> Iterator[Head | PageRecord | End]:
+    """First a `Head`, then a `PageRecord` per page, last an `End`. Memory does not grow with the number of pages.
+
+    Raises:
+        DamagedSourceError: cannot be opened, or says an impossible number of pages.
+        EmptySourceError: no bytes or no pages.
+        EncryptedSourceError: needs another password, or forbids copying while `respect_permissions` is set.
+        SourceLimitError: more pages or characters than the settings allow.
+    """
+    import pymupdf  # noqa: PLC0415 - takes most of a second; only the parser child needs it
 
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
+    document = _open(pymupdf, source, settings, password)
+    try:
+        yield from _read(pymupdf, document, source, settings)
+    finally:
+        document.close()
+        pymupdf.TOOLS.store_shrink(100)
+
+
+def _open(pymupdf: Any, source: Source, settings: ParseSettings, password: str | None) -> Any:
     try:
         document = pymupdf.open(source.path, filetype="pdf")
+        locked = bool(document.needs_pass)
     except pymupdf.EmptyFileError:
-        raise EmptySourceError("has no bytes", subject=source.doc_id) from None
-    except (pymupdf.FileDataError, RuntimeError) as error:
-        raise DamagedSourceError(f"cannot be opened as PDF ({error})", subject=source.doc_id) from None
-    if document.needs_pass and not (password and document.authenticate(password)):
-        raise EncryptedSourceError("needs a password", subject=source.doc_id)
-    count = document.page_count
-    if count == 0:
-        raise EmptySourceError("has no pages", subject=source.doc_id)
-    if count > settings.max_pages:
-        raise SourceLimitError(f"has {count} pages", subject=source.doc_id)
-    flags = pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES
-    pages = []
-    first_line = 0
-    warnings = []
-    for index in range(count):
-        try:
-            page = document[index]
-            data = page.get_text("dict", flags=flags)
-            to_display = None
-            if page.rotation:
-                matrix = page.rotation_matrix
-
-                def to_display(box, matrix=matrix):
-                    return tuple(pymupdf.Rect(box) * matrix)
-
-            lines = build_lines(data["blocks"], to_display)
-            width, height = page.rect.width, page.rect.height
-            label = clean_text(page.get_label())
-        except Exception as error:
-            warnings.append(f"page {index + 1} cannot be read ({error})")
-            lines, width, height, label = (), 0.0, 0.0, ""
-        pages.append(Page(index + 1, label or str(index + 1), first_line, lines, width, height))
-        first_line += len(lines)
-    if first_line == 0:
-        raise NoTextError("has no text layer", subject=source.doc_id, next_step="Run OCR first.")
-    outline = []
-    for level, title, page_number, link in document.get_toc(simple=False):
-        to = link.get("to")
-        outline.append(
-            OutlineEntry(level, clean_text(title), page_number if 0 < page_number <= count else 0, to.y if to else None)
+        raise EmptySourceError(
+            "has no bytes.", subject=source.doc_id, next_step="Copy the file again from where it came from."
+        ) from None
+    except Exception as error:  # noqa: BLE001 - the binding raises many classes
+        raise _damaged(source, error) from None
+    if locked and not (password is not None and document.authenticate(password)):
+        problem = "is encrypted and needs a password." if password is None else "is encrypted; the password is wrong."
+        raise EncryptedSourceError(
+            problem, subject=source.doc_id, next_step="Give its password, or save a copy without encryption."
         )
-    return ParsedDocument(source, tuple(pages), tuple(outline), {}, tuple(warnings))
+    if settings.respect_permissions and not document.permissions & _COPY_PERMISSION:
+        raise EncryptedSourceError(
+            "its owner forbids copying text.",
+            subject=source.doc_id,
+            next_step="Ask the owner for a copy, or set parse.respect_permissions = false if you may read it.",
+        )
+    return document
+
+
+def _damaged(source: Source, error: Exception) -> SourceError:
+    if isinstance(error, MemoryError) or "malloc" in str(error):
+        return SourceLimitError(
+            "needs more memory than parse.memory_bytes allows.",
+            subject=source.doc_id,
+            next_step="Raise the limit, or split the file.",
+        )
+    reason = clean_text(str(error).replace(source.path, "the file"))[:200]
+    return DamagedSourceError(
+        f"cannot be opened as a PDF ({reason}).",
+        subject=source.doc_id,
+        next_step="Open it in a viewer and save it again, or get a fresh copy.",
+    )
+
+
+def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) -> Iterator[Head | PageRecord | End]:
+    warnings: list[str] = []
+    try:
+        count = document.page_count
+    except Exception as error:  # noqa: BLE001 - the binding raises many classes
+        raise _damaged(source, error) from None
+    if count <= 0:
+        raise EmptySourceError(
+            "has no pages.",
+            subject=source.doc_id,
+            next_step="It may be damaged: open it in a viewer and save it again.",
+        )
+    if count > settings.max_pages:
+        raise SourceLimitError(
+            f"has {count:,} pages, more than parse.max_pages = {settings.max_pages:,}.",
+            subject=source.doc_id,
+            next_step="Raise the limit, or split the file.",
+        )
+    if document.is_repaired:
+        warnings.append("The file is damaged and was repaired; text or the outline may be missing.")
+    metadata = {}
+    for key in _METADATA:
+        value = clean_text(str((document.metadata or {}).get(key) or "")[:_LONGEST_METADATA])
+        if value:
+            metadata[key] = value
+    yield Head(count, metadata)
+
+    try:
+        labels = page_labels(document.get_page_labels(), count)
+    except Exception:  # noqa: BLE001 - labels are a nicety
+        labels = page_labels((), count)
+        warnings.append("The page labels are broken; physical page numbers are used.")
+    entries = _outline(pymupdf, document, count, warnings)
+    tops: dict[int, list[int]] = {}
+    for position, entry in enumerate(entries):
+        if entry.top is not None:
+            tops.setdefault(entry.page_number, []).append(position)
+
+    flags = (pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES) | (
+        pymupdf.TEXT_MEDIABOX_CLIP
+    )
+    outline = [OutlineEntry(entry.level, entry.title, entry.page_number) for entry in entries]
+    characters = 0
+    for index in range(count):
+        number = index + 1
+        try:
+            page = document.load_page(index)
+            rotation = page.rotation_matrix if page.rotation else None
+            blocks = page.get_textpage(flags=flags).extractDICT()["blocks"]
+            rect = page.rect
+            if number in tops:
+                matrix = page.transformation_matrix * page.rotation_matrix
+                for position in tops[number]:
+                    entry = entries[position]
+                    top = float((pymupdf.Point(0, entry.top) * matrix).y)
+                    outline[position] = OutlineEntry(entry.level, entry.title, number, round(top, 1))
+        except MemoryError as error:
+            raise _damaged(source, error) from None
+        except Exception as error:  # noqa: BLE001 - the binding raises many classes; a bad page costs itself only
+            if "malloc" in str(error):
+                raise _damaged(source, error) from None
+            yield PageRecord(
+                number, labels[index], (), 0.0, 0.0, 0, 0, clean_text(str(error))[:200] or "unknown reason"
+            )
+            continue
+
+        def to_display(box: Box, rotation: Any = rotation) -> Box:
+            turned = pymupdf.Rect(box) * rotation
+            return turned.x0, turned.y0, turned.x1, turned.y1
+
+        lines = build_lines(blocks, to_display if rotation is not None else None)
+        text = "".join([span["text"] for block in blocks for line in block.get("lines", ()) for span in line["spans"]])
+        garbage = 0 if text.isascii() and text.isprintable() else len(_GARBAGE.findall(text))
+        characters += len(text)
+        if characters > settings.max_characters:
+            raise SourceLimitError(
+                f"has more than parse.max_characters = {settings.max_characters:,} characters by page {number} of {count}.",
+                subject=source.doc_id,
+                next_step="Raise the limit, or split the file.",
+            )
+        yield PageRecord(
+            number,
+            labels[index],
+            lines,
+            round(rect.width, 2),
+            round(rect.height, 2),
+            len(text) - text.count(" "),
+            garbage,
+        )
+        page = blocks = text = None
+        if number % _SHRINK_EVERY == 0:
+            pymupdf.TOOLS.store_shrink(100)
+    yield End(tuple(outline), tuple(warnings))
+
+
+def _outline(pymupdf: Any, document: Any, count: int, warnings: list[str]) -> list[RawEntry]:
+    mupdf = pymupdf.mupdf
+    entries: list[RawEntry] = []
+    pdf = mupdf.pdf_document_from_fz_document(document.this)
+    with contextlib.suppress(Exception):  # a broken page tree only makes the search for a page slower
+        mupdf.pdf_load_page_tree(pdf)
+    try:
+        entries.extend(read_outline(mupdf, pdf, count))
+    except Exception:  # noqa: BLE001 - the binding raises many classes; what was read before stays
+        warnings.append("The outline is damaged and was read in part.")
+    if len(entries) >= MOST_ENTRIES:
+        warnings.append(f"The outline has more than {MOST_ENTRIES:,} entries; the rest is left out.")
+    unusable = sum(1 for entry in entries if not entry.page_number)
+    if unusable:
+        warnings.append(f"{unusable} of {len(entries)} outline entries lead to no page of the file.")
+    return entries

@@ -21,6 +21,7 @@ _BOLD_NAME = re.compile(
 )
 _ITALIC_NAME = re.compile(r"italic|oblique|slanted|[-,]it$", re.IGNORECASE)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+MOSTLY = 0.75  # of a line's characters that must be bold for the line to be
 _SMALLEST_SIZE = 1.0  # points: smaller text cannot be read on the page, so it is not part of it
 
 _styles: dict[tuple[str, int, int], tuple[str, bool, bool]] = {}
@@ -30,8 +31,8 @@ _styles: dict[tuple[str, int, int], tuple[str, bool, bool]] = {}
 class Piece:
     """A run of text in one direction.
 
-    `x0`, `y0`, `x1`, `y1` and `base` (the baseline) are in reading space, `raw` is the box as extracted. `lead` counts the
-    characters at the start that are bold where the rest is not (0 where there is no such change).
+    `x0`, `y0`, `x1`, `y1` and `base` (the baseline) are in reading space, `raw` is the box as extracted. `lead` counts
+    the characters at the start that are bold or italic where the rest is not (0 where there is no such change).
     """
 
     text: str
@@ -64,11 +65,11 @@ def read_pieces(blocks: Sequence[dict[str, Any]]) -> list[list[Piece]]:
             cleaned = clean_text(text)
             if not cleaned:
                 continue
-            main, lead = _main_span(spans)
+            main, bold, italic, lead = _main_span(spans)
             size = main["size"]
             if size < _SMALLEST_SIZE:
                 continue
-            font, bold, italic = _style(main)
+            font = _style(main)[0]
             dx, dy = line["dir"]
             raw = line["bbox"]
             origin = main["origin"]
@@ -97,38 +98,42 @@ def read_pieces(blocks: Sequence[dict[str, Any]]) -> list[list[Piece]]:
     return sorted(directions.values(), key=lambda pieces: -sum(len(piece.text) for piece in pieces))
 
 
-def _main_span(spans: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], int]:
-    """The span whose style most characters of the line have, and the length of a bold start."""
-    if len(spans) == 1:
-        return spans[0], 0
+def _main_span(spans: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], bool, bool, int]:
+    """The span whose font most characters have, whether the line is bold and italic, and the length of such a start."""
     first = spans[0]
     font, size = first["font"], first["size"]
     for span in spans:
         if span["font"] != font or span["size"] != size:
             break
     else:
-        return first, 0
+        _, bold, italic = _style(first)
+        return first, bold, italic, 0
     counts: dict[tuple[str, float], int] = {}
+    total = bolds = italics = 0
     for span in spans:
         length = len(span["text"].strip())
-        if length:
-            key = (span["font"], span["size"])
-            counts[key] = counts.get(key, 0) + length
-    if not counts:
-        return first, 0
+        if not length:
+            continue
+        total += length
+        key = (span["font"], span["size"])
+        counts[key] = counts.get(key, 0) + length
+        _, bold, italic = _style(span)
+        bolds += length if bold else 0
+        italics += length if italic else 0
     best = max(counts, key=lambda key: counts[key])
     main = next(span for span in spans if (span["font"], span["size"]) == best and span["text"].strip())
-    return main, _bold_start(spans)
+    lead = _start(spans, 1) if 0 < bolds < total else 0
+    if not lead and 0 < italics < total:
+        lead = _start(spans, 2)
+    return main, bolds >= MOSTLY * total, italics >= MOSTLY * total, lead
 
 
-def _bold_start(spans: Sequence[dict[str, Any]]) -> int:
-    length = 0
-    for position, span in enumerate(spans):
-        if span["text"].strip() and not _style(span)[1]:
-            rest_is_plain = not any(_style(later)[1] for later in spans[position:] if later["text"].strip())
-            return length if rest_is_plain else 0
-        length += len(span["text"])
-    return 0
+def _start(spans: Sequence[dict[str, Any]], style: int) -> int:
+    """Characters of cleaned text before the style (1 bold, 2 italic) ends; 0 where it comes back or was not there."""
+    end = next((at for at, span in enumerate(spans) if span["text"].strip() and not _style(span)[style]), len(spans))
+    if any(_style(span)[style] and span["text"].strip() for span in spans[end:]):
+        return 0
+    return len(clean_text("".join([span["text"] for span in spans[:end]])))
 
 
 def _style(span: dict[str, Any]) -> tuple[str, bool, bool]:
