@@ -44,6 +44,7 @@ class TreeSettings(_Section):
     chunk_tokens: int = Field(gt=0)
     chunk_candidates: int = Field(gt=0, le=200)
     batch_chunks: int = Field(gt=0)
+    attempts: int = Field(ge=1, le=5)
 
 
 class SummarySettings(_Section):
