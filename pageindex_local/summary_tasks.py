@@ -1,0 +1,157 @@
+"""What there is to summarise, node by node: text or children's summaries in; a request and a stand-in for it out.
+
+Budgets are counted by the tokenizer of the model that will read the prompt. Calls no model otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pageindex_local.extractive import (
+    best_sentence,
+    choose_sentences,
+    count_words,
+    cut_to_words,
+    rank_sentences,
+    unwrap_lines,
+)
+from pageindex_local.headings.evidence import split_number
+from pageindex_local.llm.base import GenerationRequest, TextModel
+from pageindex_local.llm.budget import cut_to_tokens, fits
+from pageindex_local.llm.prompts import description_request, leaf_summary_request, parent_summary_request
+from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree, SummarySource
+from pageindex_local.settings import SummarySettings
+from pageindex_local.tree.titles import clean_title
+
+_EXTRACT_WORDS = 45
+_INTRODUCTION_WORDS = 30
+_PART_WORDS = (24, 12, 6, 0)  # of each child's summary in its parent's prompt: as many as fit
+_TITLES_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary and who wrote it; empty, by nobody, where there is no text."""
+
+    text: str = ""
+    source: SummarySource = SummarySource.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryTask:
+    """A summary to be written.
+
+    `request` is None where no model is to be asked; `evidence` is the text that an answer is held against; `fallback`
+    stands where there is no answer that can be believed.
+    """
+
+    key: str
+    title: str
+    evidence: str
+    request: GenerationRequest | None
+    fallback: Summary
+
+
+def leaf_task(node: Node, text: str, model: TextModel | None, settings: SummarySettings) -> SummaryTask:
+    """The task for a leaf with this own text. Text of fewer than `short_text_words` is its own summary."""
+    running = unwrap_lines(text)
+    words = count_words(running)
+    if not words:
+        return SummaryTask(node.node_id, node.title, text, None, Summary())
+    if words < settings.short_text_words:
+        return SummaryTask(node.node_id, node.title, text, None, _extract(running.replace("\n", " ")))
+    fallback = _extract(best_sentence(text, node.title, _EXTRACT_WORDS) or cut_to_words(running, _EXTRACT_WORDS))
+    request = None
+    if model is not None:
+        empty = leaf_summary_request(plain_title(node.title), [], settings.max_output_tokens)
+        room = settings.max_input_tokens - model.count_prompt_tokens(empty.system, empty.user)
+        chosen = choose_sentences(rank_sentences(text, node.title), room, lambda part: model.count_tokens(part) + 1)
+        if not chosen:
+            chosen = [cut_to_tokens(running.replace("\n", " "), max(room, 16), model.count_tokens)]
+        request = leaf_summary_request(plain_title(node.title), chosen, settings.max_output_tokens)
+    return SummaryTask(node.node_id, node.title, text, _if_it_fits(request, model), fallback)
+
+
+def parent_task(
+    tree: SectionTree, node: Node, summaries: Mapping[str, Summary], model: TextModel | None, settings: SummarySettings
+) -> SummaryTask:
+    """The task for a node whose children are summarised: it reads their titles and summaries."""
+    lines = _child_lines(tree, node.children, summaries, _PART_WORDS[0])
+    request = None
+    if model is not None:
+        for words in _PART_WORDS:
+            parts = _child_lines(tree, node.children, summaries, words)
+            request = parent_summary_request(plain_title(node.title), parts, settings.max_output_tokens)
+            if model.count_prompt_tokens(request.system, request.user) <= settings.max_input_tokens:
+                break
+        else:
+            request = parent_summary_request(plain_title(node.title), parts[:_TITLES_SHOWN], settings.max_output_tokens)
+    fallback = _extract(_titles_summary(tree, node.children, summaries))
+    return SummaryTask(node.node_id, node.title, "\n".join(lines), _if_it_fits(request, model), fallback)
+
+
+def description_task(
+    document: ParsedDocument,
+    tree: SectionTree,
+    summaries: Mapping[str, Summary],
+    model: TextModel | None,
+    settings: SummarySettings,
+) -> SummaryTask:
+    """The task for the document's description: it reads the top-level titles and summaries."""
+    title = clean_title(document.metadata.get("title", ""))
+    lines = _child_lines(tree, tree.roots, summaries, _PART_WORDS[0])
+    request = None
+    if model is not None:
+        for words in _PART_WORDS:
+            parts = _child_lines(tree, tree.roots, summaries, words)
+            request = description_request(title, parts, settings.max_output_tokens)
+            if model.count_prompt_tokens(request.system, request.user) <= settings.max_input_tokens:
+                break
+        else:
+            request = description_request(title, parts[:_TITLES_SHOWN], settings.max_output_tokens)
+    titles = _titles_summary(tree, tree.roots, summaries)
+    fallback = _extract(f"{title}: {titles}" if title else titles)
+    return SummaryTask("", title, "\n".join(lines), _if_it_fits(request, model), fallback)
+
+
+def plain_title(title: str) -> str:
+    """A title without its section number, so that equal text gives equal prompts wherever the section stands."""
+    number, rest = split_number(title)
+    return rest if rest and any(map(str.isdigit, number)) else title
+
+
+def _extract(text: str) -> Summary:
+    text = " ".join(clean_title(word) for word in text.split())
+    return Summary(text, SummarySource.EXTRACTIVE) if text else Summary()
+
+
+def _if_it_fits(request: GenerationRequest | None, model: TextModel | None) -> GenerationRequest | None:
+    return request if request is not None and model is not None and fits(model, request) else None
+
+
+def _child_lines(tree: SectionTree, children: Sequence[str], summaries: Mapping[str, Summary], words: int) -> list[str]:
+    """A line on each child: its title and so many words of its summary. An introduction bears its parent's title."""
+    lines: list[str] = []
+    for child in children:
+        node = tree.nodes[child]
+        summary = cut_to_words(summaries[child].text, words) if words else ""
+        if node.kind is NodeKind.INTRODUCTION:
+            line = summary
+        else:
+            line = f"{plain_title(node.title)}: {summary}" if summary else plain_title(node.title)
+        if line:
+            lines.append(line)
+    return lines
+
+
+def _titles_summary(tree: SectionTree, children: Sequence[str], summaries: Mapping[str, Summary]) -> str:
+    """What stands for a parent's summary: its introduction's, and the titles of its other children."""
+    introduction = ""
+    titles: list[str] = []
+    for child in children:
+        node = tree.nodes[child]
+        if node.kind is NodeKind.INTRODUCTION:
+            introduction = cut_to_words(summaries[child].text, _INTRODUCTION_WORDS)
+        elif node.kind is not NodeKind.FRONT_MATTER or len(children) == 1:
+            titles.append(plain_title(node.title))
+    listed = "; ".join(titles[:_TITLES_SHOWN]) + ("; …" if len(titles) > _TITLES_SHOWN else "")
+    return f"{introduction} {listed}".strip()
