@@ -16,7 +16,7 @@ _SECTION = re.compile(
     r"(\d+[A-Za-z]?(?:\.\d+)*|[A-Z](?:\.\d+)+|[IVXLC]+\b|[A-Z]\b)|(?<![\d.,$€£])\b(\d+(?:\.\d+){2,})\b(?![,%])",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?<![\d.,])(?:FY|CY)?\s?((?:19|20)\d\d)(?![\d,]|\.\d)", re.IGNORECASE)
+_YEAR = re.compile(r"(?<![\d.,])(?:FY|CY)?\s?((?:19|20)\d\d)(?![.,]?\d)", re.IGNORECASE)
 _PERIOD = re.compile(
     r"\b(?:(Q[1-4]|H[12])\s*(?:FY|CY|of)?\s*((?:19|20)\d\d)?|((?:19|20)\d\d)\s*(Q[1-4]|H[12]))\b", re.IGNORECASE
 )

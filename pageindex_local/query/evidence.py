@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from pageindex_local.query.analyse import Question
 from pageindex_local.query.fulltext import IndexedDocument, PageRow, SearchIndex
+from pageindex_local.query.words import split_words
 
 TITLE_WEIGHT = 2.0  # a word in a section title on the page counts as two
 HEAD_WEIGHT = 1.0
@@ -92,16 +93,17 @@ def _score_rows(
     rows = document.passage_rows if passages else document.page_rows
     hits_of = index.passage_hits if passages else index.page_hits
     weights = (TITLE_WEIGHT, 1.0) if passages else (TITLE_WEIGHT, HEAD_WEIGHT, 1.0)
-    wanted = [(word.word, word.weight) for word in question.words]
-    wanted += [(" ".join(pair), PAIR_WEIGHT) for pair in question.pairs]
-    wanted += [(phrase, PHRASE_WEIGHT) for phrase in question.prepared_phrases]
+    wanted = [(word.word, word.weight, False) for word in question.words]
+    wanted += [(" ".join(pair), PAIR_WEIGHT, False) for pair in question.pairs]
+    wanted += [(phrase, PHRASE_WEIGHT, False) for phrase in question.prepared_phrases]
+    wanted += [(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
     single = {word.word for word in question.words}
-    for text, weight in wanted:
-        hits = hits_of(text, rows, weights)
-        if text in single:
+    for text, weight, titles_only in wanted:
+        hits = hits_of(text, rows, weights, titles_only=titles_only)
+        if text in single and not titles_only:
             matched[text] = hits.idf
         for row, frequency in hits.rows.items():
             scores[row] = scores.get(row, 0.0) + weight * hits.idf * frequency
-            if text in single:
+            if text in single and not titles_only:
                 shares[row] = shares.get(row, 0.0) + weight
     return scores, matched, shares

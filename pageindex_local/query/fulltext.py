@@ -171,13 +171,20 @@ class SearchIndex:
         found = self._connection.execute("SELECT body FROM passage_text WHERE rowid = ?", (row,)).fetchone()
         return found[0] if found else ""
 
-    def page_hits(self, text: str, rows: tuple[int, int], weights: Sequence[float] = (2.0, 1.0, 1.0)) -> TermHits:
-        """Where a word or phrase occurs among the pages of one document, with its idf among these pages."""
-        return self._hits("page_text", text, rows, weights)
+    def page_hits(
+        self, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool = False
+    ) -> TermHits:
+        """Where a word or phrase occurs among the pages of one document, with its idf among these pages.
 
-    def passage_hits(self, text: str, rows: tuple[int, int], weights: Sequence[float] = (1.0, 1.0)) -> TermHits:
-        """As `page_hits` for passages."""
-        return self._hits("passage_text", text, rows, weights)
+        `weights` are those of a hit in a title, in the head of the page, in its text.
+        """
+        return self._hits("page_text", text, rows, weights, titles_only=titles_only)
+
+    def passage_hits(
+        self, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool = False
+    ) -> TermHits:
+        """As `page_hits` for passages; `weights` are those of a hit in a title and in the text."""
+        return self._hits("passage_text", text, rows, weights, titles_only=titles_only)
 
     def count_pages(self, text: str, rows: tuple[int, int], *, column: str = "body") -> int:
         """On how many pages of a document a word or phrase occurs in one column."""
@@ -195,8 +202,10 @@ class SearchIndex:
         )
         return [(row[0], row[1]) for row in rows]
 
-    def _hits(self, table: str, text: str, rows: tuple[int, int], weights: Sequence[float]) -> TermHits:
-        query = quote_word(text)
+    def _hits(
+        self, table: str, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool
+    ) -> TermHits:
+        query = ("{titles} : " if titles_only else "") + quote_word(text)
         arguments = ", ".join(str(float(weight)) for weight in weights)
         found = self._connection.execute(
             f"SELECT rowid, -bm25({table}, {arguments}) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",  # noqa: S608 - table and weights are ours

@@ -1,0 +1,203 @@
+"""Which documents a question is about: question, search index and release in, documents in order with reasons out.
+
+Full text over passages and over pages, fused by reciprocal rank; then what the question says of a document itself: its
+name, its year or period. Deterministic, no model.
+"""
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pageindex_local.query.analyse import Question
+from pageindex_local.query.fulltext import IndexedDocument, SearchIndex
+from pageindex_local.query.words import split_words
+
+PASSAGES_READ = 300  # best passages of the release that vote for their documents
+RECIPROCAL_RANK_K = 60
+NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for the best full-text score
+YEAR_WEIGHT = 0.5
+PERIOD_WEIGHT = 0.5
+_OPENING_WORDS = 120  # about what a title page says
+_SUFFIX = re.compile(r"\.(?:pdf|md|markdown|txt|text)$", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_PERIOD = re.compile(r"((?:19|20)\d\d)[\W_]*(Q[1-4]|H[12])", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedDocument:
+    """A document and why it was chosen. Scores are parts of `score`; text is 1 for the best document by full text."""
+
+    document: IndexedDocument
+    score: float
+    text: float
+    name: float
+    year: float
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentChoice:
+    """Documents best first. `notices` are sentences for the asker, such as a year that no document has."""
+
+    ranked: tuple[RankedDocument, ...]
+    notices: tuple[str, ...] = ()
+
+
+def fuse_ranks(rankings: Sequence[Sequence[str]], k: int = RECIPROCAL_RANK_K) -> dict[str, float]:
+    """Reciprocal rank fusion: the sum of 1 / (k + rank) over all rankings that hold an item, ranks from 1.
+
+    Source: Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, SIGIR 2009.
+    """
+    fused: dict[str, float] = {}
+    for ranking in rankings:
+        for rank, item in enumerate(ranking, 1):
+            fused[item] = fused.get(item, 0.0) + 1 / (k + rank)
+    return fused
+
+
+def score_documents(passages: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """Sum of a document's passage scores over the square root of one more than their number.
+
+    Many middling passages so count more than one, but less than in proportion.
+    Source: the document search of PageIndex's own documentation.
+    """
+    totals: dict[str, tuple[float, int]] = {}
+    for doc_key, score in passages:
+        total, count = totals.get(doc_key, (0.0, 0))
+        totals[doc_key] = total + score, count + 1
+    return {key: total / math.sqrt(count + 1) for key, (total, count) in totals.items()}
+
+
+def rank_documents(index: SearchIndex, question: Question, allowed: Collection[str] | None = None) -> DocumentChoice:
+    """All documents (of `allowed` doc_keys) that the question may be about, best first; ties by `doc_id`."""
+    documents = {key: doc for key, doc in index.documents.items() if allowed is None or key in allowed}
+    words = [word.word for word in question.words]
+    text = _score_text(index, documents, words)
+    top = max(text.values(), default=0.0) or 1.0
+    names = match_names(question, documents)
+    years = {key: match_years(question, doc) for key, doc in documents.items()}
+    ranked = [
+        RankedDocument(
+            document,
+            text.get(key, 0.0) / top + NAME_WEIGHT * names[key] + years[key],
+            text.get(key, 0.0) / top,
+            names[key],
+            years[key],
+        )
+        for key, document in documents.items()
+    ]
+    ranked.sort(key=lambda found: (-found.score, found.document.doc_id))
+    return DocumentChoice(tuple(ranked), _notices(question, ranked))
+
+
+def document_years(document: IndexedDocument) -> tuple[int, ...]:
+    """The years that a document's name carries; without any, the year named most on its first pages."""
+    named = tuple(int(year) for year in _YEAR.findall(document.doc_id))
+    if named:
+        return named
+    counts: dict[int, int] = {}
+    for year in re.findall(r"\b(?:19|20)\d\d\b", document.opening):
+        counts[int(year)] = counts.get(int(year), 0) + 1
+    return (max(counts, key=lambda year: (counts[year], year)),) if counts else ()
+
+
+def match_years(question: Question, document: IndexedDocument) -> float:
+    """How well a document's years and period fit those of the question: 0 to YEAR_WEIGHT + PERIOD_WEIGHT."""
+    score = 0.0
+    if question.years:
+        have = document_years(document)
+        if max(question.years) in have:
+            score += YEAR_WEIGHT
+        elif any(year in have for year in question.years):
+            score += YEAR_WEIGHT / 2
+    asked = set(question.periods)
+    if asked:
+        score += PERIOD_WEIGHT * any(
+            f"{year}{part.upper()}" in asked or part.upper() in asked for year, part in _PERIOD.findall(document.doc_id)
+        )
+    return score
+
+
+def match_names(question: Question, documents: Mapping[str, IndexedDocument]) -> dict[str, float]:
+    """How well each document's name is named by the question, 0 to 1.
+
+    A name counts whole ("Verizon"), run together ("American Express" for `AMERICANEXPRESS_2022`), or as an abbreviation
+    in capitals that starts the name and follows its letters ("AMEX", "JnJ"). Words that most documents share (years,
+    kinds of document) count little.
+    """
+    words_of = {key: name_words(doc) for key, doc in documents.items()}
+    shared: dict[str, int] = {}
+    for words in words_of.values():
+        for word in set(words):
+            shared[word] = shared.get(word, 0) + 1
+    asked = [word.word for word in question.words]
+    joined = {"".join(pair) for pair in pairwise(asked)} | set(asked)
+    scores: dict[str, float] = {}
+    for key, words in words_of.items():
+        best = 0.0
+        for word in words:
+            if word in joined:
+                best = max(best, 1 - (shared[word] - 1) / max(len(documents), 2))
+        squeezed = "".join(words)
+        if not best and any(is_abbreviation(name, squeezed) for name in question.names):
+            best = 0.8
+        scores[key] = best
+    return scores
+
+
+def names_document(name: str, document: IndexedDocument) -> bool:
+    """Whether a name of the question is one of the document itself: in its id, or on its first pages and title-like."""
+    own = name_words(document)
+    words = split_words(name)
+    if any(word in own for word in words) or "".join(words) in own or is_abbreviation(name, "".join(own)):
+        return True
+    opening = document.opening.casefold().split()
+    return bool(words) and opening[:_OPENING_WORDS].count(words[0]) > 0 and " ".join(words) in " ".join(opening)
+
+
+def is_abbreviation(short: str, squeezed: str) -> bool:
+    """Whether a capitalised word such as `AMEX` or `JnJ` abbreviates a name given in lower case without spaces."""
+    letters = "".join(char for char in short if char.isalpha())
+    capitals = sum(char.isupper() for char in letters)
+    if not (3 <= len(letters) <= 6 and capitals >= 2) or " " in short:
+        return False
+    wanted = letters.casefold()
+    if len(wanted) >= len(squeezed) or squeezed[:1] != wanted[0]:
+        return False
+    rest = iter(squeezed)
+    return all(char in rest for char in wanted)
+
+
+def name_words(document: IndexedDocument) -> list[str]:
+    """The words of a document's name: its id without suffix, numbers and years."""
+    stem = _SUFFIX.sub("", document.doc_id)
+    return [
+        word
+        for word in split_words(re.sub(r"[_/\-.]+", " ", stem))
+        if len(word) > 1 and not word.isdigit() and not _YEAR.search(word)
+    ]
+
+
+def _score_text(index: SearchIndex, documents: Mapping[str, IndexedDocument], words: Sequence[str]) -> dict[str, float]:
+    owners = sorted((doc.passage_rows[0], key) for key, doc in index.documents.items())
+    starts = [start for start, _ in owners]
+    votes = []
+    for row, score in index.best_passages(words, PASSAGES_READ):
+        key = owners[max(bisect_right(starts, row) - 1, 0)][1]
+        if key in documents:
+            votes.append((key, score))
+    return score_documents(votes)
+
+
+def _notices(question: Question, ranked: Sequence[RankedDocument]) -> tuple[str, ...]:
+    if not question.years or not ranked or ranked[0].year or not ranked[0].name:
+        return ()
+    asked = max(question.years)
+    named = [found for found in ranked if found.name == ranked[0].name]
+    years = sorted({year for found in named for year in document_years(found.document)})
+    if not years or set(years) & set(question.years):
+        return ()
+    nearest = min(years, key=lambda year: (abs(year - asked), -year))
+    return (f"No document of that name is for {asked}; the nearest year there is {nearest}.",)

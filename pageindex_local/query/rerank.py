@@ -1,0 +1,59 @@
+"""Candidate pages put in their last order: evidence, model judgement and repeated text in, ranked pages out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pageindex_local.query.scorers import LikelihoodScorer
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One page that may be shown. Scores compare across documents; `likelihood` is None where no model judged."""
+
+    doc_key: str
+    page_number: int
+    node_id: str
+    score: float
+    content_hash: str
+    likelihood: float | None = None
+
+
+def drop_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates without those whose page text equals an earlier one's in the same document; order kept."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for candidate in candidates:
+        key = candidate.doc_key, candidate.content_hash
+        if candidate.content_hash and key in seen:
+            continue
+        seen.add(key)
+        kept.append(candidate)
+    return kept
+
+
+def rerank_pages(
+    candidates: Sequence[Candidate],
+    scorer: LikelihoodScorer,
+    excerpt_of: Callable[[Candidate], str],
+    *,
+    weight: float,
+    depth: int,
+) -> list[Candidate]:
+    """The first `depth` candidates reordered by evidence and likelihood, the rest behind them as they were.
+
+    Likelihoods are spread over the candidates' own range, because only their order carries information.
+    """
+    head, tail = list(candidates[:depth]), list(candidates[depth:])
+    if len(head) < 2 or weight == 0:
+        return [*head, *tail]
+    gains = scorer.score_texts([excerpt_of(candidate) for candidate in head])
+    low, high = min(gains), max(gains)
+    spread = [(gain - low) / (high - low) if high > low else 0.5 for gain in gains]
+    top = max(candidate.score for candidate in head) or 1.0
+    judged = [
+        replace(candidate, likelihood=gain, score=(1 - weight) * candidate.score + weight * top * part)
+        for candidate, gain, part in zip(head, gains, spread, strict=True)
+    ]
+    floor = min(candidate.score for candidate in judged)
+    judged.sort(key=lambda candidate: -candidate.score)
+    return [*judged, *(replace(candidate, score=min(candidate.score, floor)) for candidate in tail)]

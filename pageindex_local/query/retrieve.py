@@ -1,0 +1,309 @@
+"""From a question to ranked pages: the stages of a query in order, over one pinned release.
+
+Question -> documents -> evidence -> tree search -> pages -> rerank. Reads the index, writes nothing but a missing search
+file. Works without a model on full text alone.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, QueryError
+from pageindex_local.llm.base import Capability, TextModel
+from pageindex_local.query.analyse import Question, analyse_question
+from pageindex_local.query.confidence import Confidence, measure_confidence
+from pageindex_local.query.documents import RankedDocument, rank_documents
+from pageindex_local.query.evidence import Evidence, gather_evidence
+from pageindex_local.query.excerpts import excerpt, word_weights
+from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
+from pageindex_local.query.rerank import Candidate, drop_repeats, rerank_pages
+from pageindex_local.query.scorers import FulltextScorer, FusedScorer, LikelihoodScorer, NodeScorer
+from pageindex_local.query.search import SearchResult, search_tree
+from pageindex_local.query.trace import Trace
+from pageindex_local.records import SectionTree
+from pageindex_local.settings import QuerySettings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.reader import StoredVersion
+from pageindex_local.store.records import Release
+
+MAX_DOCUMENTS = 3
+DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are not searched
+DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
+LEAVES_PER_PAGE = 3
+PATH_WEIGHT = 0.15  # of a page's score that comes from the path to its leaf
+EXCERPT_WORDS = 170
+RERANK_SHARE = 1.0
+RERANK_DEPTH = 12
+
+
+@dataclass(slots=True)
+class SearchedDocument:
+    """One document while a question is answered."""
+
+    ranked: RankedDocument
+    version: StoredVersion
+    evidence: Evidence
+    share: float
+    result: SearchResult | None = None
+
+    @property
+    def tree(self) -> SectionTree:
+        """Its sections."""
+        return self.version.tree()
+
+    def page_lines(self, page_number: int) -> list[tuple[int, str]]:
+        """The lines of a page with their numbers, running heads left out."""
+        page = next(page for page in self.version.pages() if page.page_number == page_number)
+        running = set(page.running_lines)
+        return [
+            (number, text) for number, text in enumerate(page.line_texts(), page.first_line) if number not in running
+        ]
+
+
+@dataclass(slots=True)
+class Findings:
+    """Everything found for a question, for whoever renders or answers it."""
+
+    question: Question
+    release: Release
+    documents: dict[str, SearchedDocument] = field(default_factory=dict)
+    candidates: list[Candidate] = field(default_factory=list)
+    confidence: Confidence = Confidence(0.0, 0.0, ())
+    notices: list[str] = field(default_factory=list)
+
+
+def find_pages(
+    question: str,
+    store: IndexStore,
+    *,
+    release: Release | str | None,
+    doc_ids: Sequence[str] | None,
+    model: TextModel | None,
+    settings: QuerySettings,
+    max_pages: int,
+    trace: Trace,
+) -> Findings:
+    """The best pages for a question, with everything that led to them.
+
+    Raises:
+        QueryError: the question has no words.
+        IndexNotFoundError: no such release or document.
+        CorruptIndexError: a stored version cannot be read.
+    """
+    pinned = release if isinstance(release, Release) else store.release(release) if release else store.require_current()
+    with trace.step("analyse the question") as details:
+        analysed = analyse_question(question)
+        details.update(_describe_question(analysed))
+    if not analysed.words:
+        raise QueryError("the question has no words to search for", next_step="Ask in words, such as a full sentence.")
+    allowed = _doc_keys(pinned, doc_ids)
+    for attempt in (1, 2):
+        try:
+            with open_search_index(store, pinned) as index:
+                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace)
+        except sqlite3.DatabaseError as error:
+            trace.count("search file rebuilt")
+            if attempt == 2:
+                raise CorruptIndexError(
+                    f"cannot be read ({error})", subject=str(search_path(store, pinned)), next_step="Delete the file."
+                ) from error
+            search_path(store, pinned).unlink(missing_ok=True)
+    raise AssertionError("unreachable")
+
+
+def _find(
+    question: Question,
+    store: IndexStore,
+    release: Release,
+    index: SearchIndex,
+    allowed: set[str] | None,
+    model: TextModel | None,
+    settings: QuerySettings,
+    max_pages: int,
+    trace: Trace,
+) -> Findings:
+    findings = Findings(question, release)
+    with trace.step("choose documents") as details:
+        choice = rank_documents(index, question, allowed)
+        findings.notices.extend(choice.notices)
+        chosen = _keep_documents(choice.ranked)
+        details["documents"] = [_describe_document(ranked) for ranked in choice.ranked[:10]]
+        details["searched"] = [ranked.document.doc_id for ranked in chosen]
+    scorer = _open_likelihood(model, question, settings, trace)
+    for ranked in chosen:
+        key = ranked.document.doc_key
+        with trace.step(f"search {ranked.document.doc_id}") as details:
+            evidence = gather_evidence(index, ranked.document, question)
+            share = (ranked.score / chosen[0].score) ** DOCUMENT_SHARPNESS if chosen[0].score > 0 else 1.0
+            searched = SearchedDocument(ranked, store.open_document(release, key), evidence, share)
+            searched.result = _search(searched, question, scorer, settings, max_pages)
+            findings.documents[key] = searched
+            findings.candidates.extend(_page_candidates(searched))
+            details.update(_describe_search(searched))
+    findings.candidates.sort(key=lambda found: (-found.score, found.doc_key, found.page_number))
+    with trace.step("rank pages") as details:
+        before = len(findings.candidates)
+        findings.candidates = drop_repeats(findings.candidates)
+        details["repeats dropped"] = before - len(findings.candidates)
+        if scorer is not None:
+            findings.candidates = rerank_pages(
+                findings.candidates,
+                scorer,
+                _excerpts(findings),
+                weight=(1 - settings.fulltext_weight) * RERANK_SHARE,
+                depth=RERANK_DEPTH,
+            )
+        del findings.candidates[max_pages:]
+        details["pages"] = [_describe_candidate(findings, found) for found in findings.candidates]
+    with trace.step("weigh the evidence") as details:
+        findings.confidence = measure_confidence(index, question, [doc.evidence for doc in findings.documents.values()])
+        details["evidence"] = findings.confidence.value
+        details["coverage"] = findings.confidence.coverage
+        details["unknown names"] = list(findings.confidence.unknown)
+    return findings
+
+
+def _doc_keys(release: Release, doc_ids: Sequence[str] | None) -> set[str] | None:
+    if not doc_ids:
+        if not release.documents:
+            raise IndexNotFoundError("holds no document", subject=f"release {release.name}")
+        return None
+    keys = set()
+    for doc_id in doc_ids:
+        found = release.find(doc_id)
+        if found is None:
+            known = ", ".join(sorted(entry.doc_id for entry in release.documents.values())[:5])
+            raise IndexNotFoundError(
+                f"is not in release {release.name}", subject=doc_id, next_step=f"There are: {known}. See `status`."
+            )
+        keys.add(found[0])
+    return keys
+
+
+def _keep_documents(ranked: Sequence[RankedDocument]) -> list[RankedDocument]:
+    if not ranked:
+        return []
+    floor = DOCUMENT_FLOOR * ranked[0].score
+    return [found for found in ranked[:MAX_DOCUMENTS] if found.score >= floor]
+
+
+def _open_likelihood(
+    model: TextModel | None, question: Question, settings: QuerySettings, trace: Trace
+) -> LikelihoodScorer | None:
+    if model is None or settings.max_node_scores == 0 or settings.fulltext_weight >= 1:
+        return None
+    if Capability.SCORE not in model.describe().capabilities:
+        trace.count("model cannot score")
+        return None
+    return LikelihoodScorer(model, question.text, settings.max_node_scores)
+
+
+def _search(
+    searched: SearchedDocument,
+    question: Question,
+    scorer: LikelihoodScorer | None,
+    settings: QuerySettings,
+    max_pages: int,
+) -> SearchResult:
+    tree = searched.tree
+    fulltext = FulltextScorer(tree, searched.evidence)
+    judge: NodeScorer = fulltext
+    if scorer is not None:
+        judge = FusedScorer([(fulltext, settings.fulltext_weight), (scorer, 1 - settings.fulltext_weight)])
+    weights = word_weights(question, searched.evidence)
+
+    def text_of(node_id: str) -> str:
+        text = searched.version.own_text(tree.nodes[node_id])
+        return excerpt(list(enumerate(text.split("\n"))), weights, EXCERPT_WORDS)
+
+    return search_tree(tree, fulltext, judge, text_of, beam=settings.beam, max_leaves=LEAVES_PER_PAGE * max_pages)
+
+
+def _page_candidates(searched: SearchedDocument) -> list[Candidate]:
+    """The pages with evidence inside the leaves found, each with the best leaf on it."""
+    assert searched.result is not None
+    tree = searched.tree
+    paths: dict[int, tuple[float, str]] = {}
+    for leaf in searched.result.leaves:
+        node = tree.nodes[leaf.node_id]
+        for page_number in range(node.first_page, node.last_page + 1):
+            worth = leaf.path_score, leaf.node_id
+            if page_number not in paths or worth[0] > paths[page_number][0]:
+                paths[page_number] = worth
+    best = max((page.score for page in searched.evidence.pages), default=0.0) or 1.0
+    return [
+        Candidate(
+            searched.ranked.document.doc_key,
+            page.page_number,
+            paths[page.page_number][1],
+            searched.share * ((1 - PATH_WEIGHT) * page.score / best + PATH_WEIGHT * paths[page.page_number][0]),
+            page.content_hash,
+        )
+        for page in searched.evidence.pages
+        if page.page_number in paths
+    ]
+
+
+def _excerpts(findings: Findings) -> Callable[[Candidate], str]:
+    def excerpt_of(candidate: Candidate) -> str:
+        searched = findings.documents[candidate.doc_key]
+        weights = word_weights(findings.question, searched.evidence)
+        return excerpt(searched.page_lines(candidate.page_number), weights, EXCERPT_WORDS)
+
+    return excerpt_of
+
+
+def _describe_question(question: Question) -> dict[str, object]:
+    return {
+        "words": [f"{word.word}:{word.weight:g}" for word in question.words],
+        "phrases": list(question.phrases),
+        "section numbers": list(question.section_numbers),
+        "years": list(question.years),
+        "periods": list(question.periods),
+        "names": list(question.names),
+        "asks for figures": question.asks_figures,
+    }
+
+
+def _describe_document(ranked: RankedDocument) -> dict[str, object]:
+    return {
+        "doc_id": ranked.document.doc_id,
+        "score": round(ranked.score, 4),
+        "text": round(ranked.text, 4),
+        "name": round(ranked.name, 4),
+        "year": round(ranked.year, 4),
+    }
+
+
+def _describe_search(searched: SearchedDocument) -> dict[str, object]:
+    result = searched.result
+    assert result is not None
+    nodes = searched.tree.nodes
+    return {
+        "pages with evidence": len(searched.evidence.pages),
+        "sections judged": result.judged,
+        "opened": [
+            {
+                "section": "(top)" if step.node_id is None else nodes[step.node_id].title,
+                "best": [f"{nodes[node_id].title} {score:.2f}" for node_id, score in step.children[:4]],
+                "left out": step.dropped,
+            }
+            for step in result.steps
+        ],
+        "leaves": [
+            {"node_id": leaf.node_id, "title": nodes[leaf.node_id].title, "path": round(leaf.path_score, 4)}
+            for leaf in result.leaves
+        ],
+        "stopped by": result.stopped_by,
+    }
+
+
+def _describe_candidate(findings: Findings, found: Candidate) -> dict[str, object]:
+    searched = findings.documents[found.doc_key]
+    return {
+        "doc_id": searched.ranked.document.doc_id,
+        "page": found.page_number,
+        "section": searched.tree.nodes[found.node_id].title,
+        "score": round(found.score, 4),
+        **({} if found.likelihood is None else {"likelihood": round(found.likelihood, 4)}),
+    }
