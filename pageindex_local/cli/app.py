@@ -1,0 +1,115 @@
+"""The command tree, and the one place where an error becomes a sentence and an exit code.
+
+Command modules import the library inside their functions: `--help` and `--version` stay quick, and querying never loads
+what only building needs.
+"""
+
+import contextlib
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from pageindex_local import __version__
+from pageindex_local.cli import build, query, status, tree
+from pageindex_local.cli.console import emit, emit_json, error_record, report_error
+from pageindex_local.errors import PageindexError
+
+_EPILOG = (
+    "Start here:\n\n"
+    "  pageindex-local build ./manuals --index ./indexes\n\n"
+    '  pageindex-local ask "Who may change a release?" --index ./indexes\n\n'
+    "Exit codes: 0 done, 2 usage or settings, 3 source, 4 model, 5 tree, 6 index, 7 question, "
+    "10 `build --check` found something to do. Nothing here ever uses the network."
+)
+
+
+class ErrorGroup(TyperGroup):
+    """Runs a command and turns what it raises into one or two lines on standard error and an exit code."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the chosen command.
+
+        Raises:
+            typer.Exit: with the error's code.
+        """
+        try:
+            return super().invoke(ctx)
+        except PageindexError as error:
+            if ctx.params.get("traceback"):
+                raise
+            report_error(error)
+            if "--json" in sys.argv or ctx.meta.get("json"):
+                emit_json({"error": error_record(error)})
+            raise typer.Exit(error.exit_code) from None
+        except BrokenPipeError:
+            # The reader went away (`| head`): say nothing, and keep the interpreter's last flush from complaining.
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except (OSError, MemoryError) as error:
+            if ctx.params.get("traceback"):
+                raise
+            report_error(_from_system_error(error))
+            raise typer.Exit(1) from None
+
+
+def _from_system_error(error: BaseException) -> PageindexError:
+    if isinstance(error, OSError):
+        problem = error.strerror or type(error).__name__
+        return PageindexError(problem[:1].lower() + problem[1:], subject=str(error.filename or ""))
+    return PageindexError("the machine has no memory left", next_step="Close other programs, or use a smaller model.")
+
+
+app = typer.Typer(
+    name="pageindex-local",
+    cls=ErrorGroup,
+    help="Build, keep and question an index of long documents, offline, with a local model.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        emit(f"pageindex-local {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+    traceback: Annotated[
+        bool, typer.Option("--traceback", hidden=True, help="Show Python's own error report.")
+    ] = False,
+) -> None:
+    """Read what stands before the command. The help text is the application's."""
+
+
+for module in (build, query, tree, status):
+    module.register(app)
+
+
+def main() -> None:
+    """Run the command line; the console script."""
+    try:
+        app(prog_name="pageindex-local")
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: what was finished is kept, run the same command again to go on\n")
+        sys.exit(130)
+    except Exception as error:
+        if "--traceback" in sys.argv:
+            raise
+        sys.stderr.write(f"error: unexpected {type(error).__name__}: {error}\n")
+        sys.stderr.write(
+            "  This is a fault of the program. Run again with --traceback before the command for details.\n"
+        )
+        sys.exit(1)

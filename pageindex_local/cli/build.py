@@ -1,0 +1,257 @@
+"""`build`: sources in, a published release out, a table of what it cost."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pageindex_local.cli.console import (
+    count_text,
+    emit,
+    emit_json,
+    error_record,
+    hint,
+    out_console,
+    plural,
+    report_error,
+)
+from pageindex_local.cli.options import (
+    DEFAULT_COLLECTION,
+    DEFAULT_INDEX,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    ModelOption,
+    check_choice,
+    load_settings,
+)
+from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.inert_text import inert
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from pageindex_local.build import BuildJob
+    from pageindex_local.collection import (
+        BuiltVersion,
+        CollectionReport,
+        DocumentBuilder,
+        DocumentReport,
+        PlannedDocument,
+    )
+    from pageindex_local.llm.lazy import LazyModel
+    from pageindex_local.progress import Progress
+    from pageindex_local.settings import Settings
+    from pageindex_local.store.index import IndexStore
+
+STRATEGIES = ("auto", "outline", "toc", "layout", "model")
+SUMMARIES = ("model", "extractive", "none")
+WOULD_CHANGE = 10
+
+_EPILOG = (
+    "Examples:\n\n"
+    "  pageindex-local build ./manuals --index ./indexes\n\n"
+    "  pageindex-local build policy.pdf --index X --summaries extractive\n\n"
+    "  pageindex-local build ./manuals --index X --check   # exit code 10: not up to date\n\n"
+    "A folder is the root of its collection: what it no longer holds is dropped from the release (older releases keep "
+    "it). Files given one by one are added to the collection."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=_EPILOG, no_args_is_help=True)(build)
+
+
+def build(
+    source: Annotated[
+        list[Path],
+        typer.Argument(metavar="SOURCE...", help="Files or folders: PDF, Markdown, plain text.", show_default=False),
+    ],
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: Annotated[
+        str, typer.Option("--collection", "-c", metavar="NAME", help="Collection in the index.")
+    ] = DEFAULT_COLLECTION,
+    model: ModelOption = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option("--strategy", "-s", metavar="|".join(STRATEGIES), help="Which evidence places sections."),
+    ] = None,
+    summaries: Annotated[
+        str | None, typer.Option("--summaries", metavar="|".join(SUMMARIES), help="Who writes the summaries.")
+    ] = None,
+    config: ConfigOption = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option("--exclude", metavar="GLOB", help="Leave out files whose path in the folder matches; repeatable."),
+    ] = None,
+    keep_missing: Annotated[
+        bool, typer.Option("--keep-missing", help="Keep documents that are no longer in the folder.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Build again what has not changed.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit 10 where a build would change something.")
+    ] = False,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Change nothing; say what would be built and what it may cost.")
+    ] = False,
+    no_dagster: Annotated[
+        bool, typer.Option("--no-dagster", help="Run the library alone; the result is the same.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Build or update an index from documents, and publish it.
+
+    Only what changed is built again: a document with the same content and settings costs nothing, and inside a changed
+    document only changed sections ask the model. A document that cannot be read is reported; the others are published.
+    """
+    check_choice("--strategy", strategy, STRATEGIES)
+    check_choice("--summaries", summaries, SUMMARIES)
+    settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
+
+    from pageindex_local.build import make_fingerprint, may_use_model
+    from pageindex_local.collection import Scope, build_collection, plan_collection
+    from pageindex_local.llm.lazy import open_lazily
+    from pageindex_local.store.index import IndexStore
+
+    store = IndexStore(index, collection, settings.store)
+    cache_file = store.layout.work / "completions.sqlite"
+    local_model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
+    scope = Scope(tuple(source), tuple(exclude or ()), keep_missing=keep_missing, force=force)
+    if check or plan:
+        with show_progress(quiet) as progress:
+            fingerprint = make_fingerprint(settings, local_model)
+            planned = plan_collection(scope, store.current(), settings.parse, fingerprint, progress=progress)
+        _show_plan(planned, as_json=as_json)
+        raise typer.Exit(WOULD_CHANGE if check and any(entry.is_change for entry in planned) else 0)
+    with show_progress(quiet) as progress, contextlib.ExitStack() as stack:
+        if local_model is not None:
+            stack.callback(local_model.close)
+        builder = _choose_builder(store, settings, local_model, progress, stack, no_dagster=no_dagster)
+        report = build_collection(scope, store, settings, local_model, builder, progress=progress)
+    for document in report.documents:
+        if document.error is not None:
+            report_error(document.error)
+    if as_json:
+        emit_json(report_json(report))
+    else:
+        _show_report(report)
+    raise typer.Exit(report.exit_code)
+
+
+def _choose_builder(
+    store: "IndexStore",
+    settings: "Settings",
+    model: "LazyModel | None",
+    progress: "Progress",
+    stack: contextlib.ExitStack,
+    *,
+    no_dagster: bool,
+) -> "DocumentBuilder":
+    """The library's builder, or one that starts Dagster when the first document has to be built."""
+    from pageindex_local.collection import library_builder
+
+    if no_dagster:
+        return library_builder(store, settings, model, progress)
+    started: list[DocumentBuilder] = []
+
+    def build_under_dagster(job: "BuildJob") -> "BuiltVersion":
+        if not started:
+            from pipelines.in_process import dagster_builder
+
+            started.append(stack.enter_context(dagster_builder(store, settings, model, progress)))
+        return started[0](job)
+
+    return build_under_dagster
+
+
+def report_json(report: "CollectionReport") -> dict[str, object]:
+    """A build's result in the stable form of `build --json`."""
+    return {"release": report.release, "documents": [_document_json(document) for document in report.documents]}
+
+
+def _document_json(document: "DocumentReport") -> dict[str, object]:
+    return {
+        "doc_id": document.doc_id,
+        "version": document.version,
+        "changed": document.is_changed,
+        "pages": document.pages,
+        "nodes": document.nodes,
+        "nodes_reused": document.nodes_reused,
+        "nodes_rebuilt": document.nodes_rebuilt,
+        "model_calls": document.usage.model_calls,
+        "cached_calls": document.usage.cached_calls,
+        "input_tokens": document.usage.input_tokens,
+        "output_tokens": document.usage.output_tokens,
+        "seconds": round(document.seconds, 3),
+        "error": None if document.error is None else error_record(document.error),
+    }
+
+
+def _show_report(report: "CollectionReport") -> None:
+    changed = [document for document in report.documents if document.is_changed or document.error is not None]
+    unchanged = len(report.documents) - len(changed)
+    if changed:
+        out_console().print(_report_table(changed))
+    for document in report.documents:
+        for warning in document.warnings:
+            hint(f"{document.doc_id}: {warning}")
+    state = "new release" if report.is_new_release else "nothing to publish, release stays"
+    words = [f"{state} {report.release}" if report.release else "nothing published"]
+    if unchanged:
+        words.append(f"{plural(unchanged, 'document')} unchanged")
+    emit(f"{', '.join(words)}; {report.seconds:.1f} s")
+
+
+def _report_table(documents: Sequence["DocumentReport"]) -> "Table":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", expand=False)
+    table.add_column("document", overflow="fold", min_width=12)
+    table.add_column("version")
+    for heading in ("pages", "nodes", "reused", "rebuilt", "calls\nnew", "calls\ncached", "tokens\nin+out", "seconds"):
+        table.add_column(heading, justify="right")
+    for document in documents:
+        usage = document.usage
+        version = document.action.value if document.version is None else document.version
+        table.add_row(
+            Text(inert(document.doc_id)),
+            Text(f"failed ({version})" if document.error is not None and document.version else version),
+            str(document.pages),
+            str(document.nodes),
+            str(document.nodes_reused),
+            str(document.nodes_rebuilt),
+            str(usage.model_calls),
+            str(usage.cached_calls),
+            f"{count_text(usage.input_tokens)}+{count_text(usage.output_tokens)}",
+            f"{document.seconds:.1f}",
+        )
+    return table
+
+
+def _show_plan(planned: Sequence["PlannedDocument"], *, as_json: bool) -> None:
+    if as_json:
+        documents = [
+            {
+                "doc_id": entry.doc_id,
+                "action": entry.action.value,
+                "reason": entry.reason,
+                "error": None if entry.error is None else error_record(entry.error),
+            }
+            for entry in planned
+        ]
+        emit_json({"would_change": any(entry.is_change for entry in planned), "documents": documents})
+        return
+    changes = [entry for entry in planned if entry.is_change]
+    for entry in planned:
+        if entry.error is not None:
+            report_error(entry.error)
+    for entry in changes:
+        emit(f"{entry.action.value:8} {inert(entry.doc_id)}: {entry.reason}")
+    unchanged = sum(entry.action.value == "unchanged" for entry in planned)
+    emit(f"{plural(len(changes), 'document')} would change, {unchanged} unchanged")

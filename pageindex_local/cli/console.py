@@ -1,0 +1,98 @@
+"""Where the command line writes: results to standard output, everything for a person's patience to standard error.
+
+All text that comes from documents, file names or models passes through `inert` before it reaches a terminal.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pageindex_local.errors import PageindexError
+from pageindex_local.inert_text import inert
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def _stream_console(stderr: bool) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def out_console() -> "Console":
+    """The console on standard output. Markup is off: square brackets in documents are only text."""
+    return _stream_console(False)
+
+
+def err_console() -> "Console":
+    """The console on standard error, for tables, bars and hints beside the result."""
+    return _stream_console(True)
+
+
+def emit(text: str) -> None:
+    """Write a result to standard output, newline added where it is missing."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    sys.stdout.flush()
+
+
+def emit_json(value: Mapping[str, Any]) -> None:
+    """Write one JSON object to standard output.
+
+    ASCII escapes keep control and bidirectional characters inert on a terminal, and lone surrogates writable.
+    """
+    emit(json.dumps(value, ensure_ascii=True, indent=2))
+
+
+def hint(text: str) -> None:
+    """Write a remark to standard error."""
+    sys.stderr.write(inert(text, keep_lines=True) + "\n")
+
+
+def report_error(error: PageindexError) -> None:
+    """Write an error as one or two lines on standard error: what happened to which document, then the next step."""
+    subject = f"{inert(error.subject)}: " if error.subject else ""
+    sys.stderr.write(f"error: {subject}{inert(error.problem)}\n")
+    if error.next_step:
+        sys.stderr.write(f"  {inert(error.next_step)}\n")
+
+
+def error_record(error: PageindexError) -> dict[str, object]:
+    """An error as it stands in `--json` output."""
+    return {
+        "kind": type(error).__name__,
+        "problem": error.problem,
+        "subject": error.subject,
+        "next_step": error.next_step,
+        "exit_code": error.exit_code,
+    }
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """A count with its noun: `1 page`, `2 pages`, `1,158 pages`."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def size_text(size_bytes: int) -> str:
+    """A size for a person: `812 B`, `3.4 kB`, `1.2 MB`."""
+    value, unit = float(size_bytes), "B"
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if value < 1000 or unit == "TB":
+            break
+        value /= 1000
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def count_text(count: int) -> str:
+    """A count that stays narrow in a table: `987`, `12.3k`, `4.5M`."""
+    steps: tuple[tuple[int, Callable[[int], str]], ...] = (
+        (10_000, str),
+        (1_000_000, lambda n: f"{n / 1000:.1f}k"),
+    )
+    for limit, show in steps:
+        if count < limit:
+            return show(count)
+    return f"{count / 1_000_000:.1f}M"

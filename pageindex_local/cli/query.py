@@ -1,0 +1,197 @@
+"""`ask` and `retrieve`: a question in, pages and an answer with checked citations out."""
+
+import contextlib
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pageindex_local.cli.console import emit, emit_json, hint, plural
+from pageindex_local.cli.options import (
+    DEFAULT_INDEX,
+    CollectionOption,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    ModelOption,
+    ReleaseOption,
+    check_document,
+    load_settings,
+    open_store,
+    read_release,
+)
+from pageindex_local.inert_text import inert
+
+if TYPE_CHECKING:
+    from pageindex_local.query.records import Retrieval
+    from pageindex_local.settings import Settings
+    from pageindex_local.store import IndexStore
+    from pageindex_local.store.records import ReleaseEntry
+
+_WIDTH = 80
+QuestionArgument = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
+]
+DocOption = Annotated[
+    list[str] | None,
+    typer.Option("--doc", "-d", metavar="DOC", help="Only this document; repeatable."),
+]
+PagesOption = Annotated[int | None, typer.Option("--pages", "-p", min=1, metavar="N", help="Pages to read at most.")]
+TraceOption = Annotated[
+    Path | None, typer.Option("--trace", metavar="FILE", help="Write every step of the search there, as JSON.")
+]
+NoModelOption = Annotated[
+    bool, typer.Option("--no-model", help="Search by full text and structure alone; no model is opened.")
+]
+
+_ASK_EPILOG = (
+    "Examples:\n\n"
+    '  pageindex-local ask "Which files are stored under /etc/opt?" --index ./indexes\n\n'
+    '  pageindex-local ask "What changed in section 4?" --doc manual.pdf --json\n\n'
+    "Every citation names document, version, section and pages, and its quote stands on the cited page. Where the "
+    "documents do not hold an answer, the command says so and still exits with 0."
+)
+_RETRIEVE_EPILOG = (
+    "Examples:\n\n"
+    '  pageindex-local retrieve "mandatory control fields" --index ./indexes --pages 5\n\n'
+    '  pageindex-local retrieve "Net revenue 2022" --doc 10-K.pdf --json --trace trace.json'
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command(epilog=_ASK_EPILOG, no_args_is_help=True)(ask)
+    app.command(epilog=_RETRIEVE_EPILOG, no_args_is_help=True)(retrieve)
+
+
+def ask(
+    question: QuestionArgument,
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    doc: DocOption = None,
+    release: ReleaseOption = None,
+    pages: PagesOption = None,
+    trace: TraceOption = None,
+    model: ModelOption = None,
+    no_model: NoModelOption = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from an index, with citations that were checked against the pages."""
+    from pageindex_local.query import answer
+
+    question_options = QuestionOptions(question, tuple(doc or ()), release, pages, trace, no_model, as_json)
+    settings = load_settings(config, model={"name": model})
+    _run(answer, open_store(index, collection, settings), settings, question_options)
+
+
+def retrieve(
+    question: QuestionArgument,
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    doc: DocOption = None,
+    release: ReleaseOption = None,
+    pages: PagesOption = None,
+    trace: TraceOption = None,
+    model: ModelOption = None,
+    no_model: NoModelOption = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the pages and sections that hold the answer, best first, without writing one."""
+    from pageindex_local.query import retrieve as run_retrieve
+
+    question_options = QuestionOptions(question, tuple(doc or ()), release, pages, trace, no_model, as_json)
+    settings = load_settings(config, model={"name": model})
+    _run(run_retrieve, open_store(index, collection, settings), settings, question_options)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionOptions:
+    """What was asked, where to look, and how to show what was found."""
+
+    question: str
+    docs: tuple[str, ...]
+    release: str | None
+    pages: int | None
+    trace: Path | None
+    no_model: bool
+    as_json: bool
+
+
+def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settings", options: QuestionOptions) -> None:
+    from pageindex_local.query.trace import Trace
+
+    release = read_release(store, options.release)
+    known = [entry.doc_id for entry in release.documents.values()]
+    for doc_id in options.docs:
+        check_document(doc_id, known, f"release {release.name}")
+    trace = Trace()
+    with contextlib.ExitStack() as stack:
+        model = None
+        if not options.no_model:
+            from pageindex_local.llm.lazy import open_lazily
+
+            model = open_lazily(settings.model, store.layout.work / "completions.sqlite")
+            stack.callback(model.close)
+        result = run(
+            options.question,
+            store,
+            release=release,
+            doc_ids=options.docs,
+            model=model,
+            settings=settings.query,
+            max_pages=options.pages,
+            trace=trace,
+        )
+    if options.trace is not None:
+        trace.write(options.trace)
+    if options.as_json:
+        emit_json(result.model_dump(mode="json"))
+        return
+    emit("\n".join(result_lines(result, {entry.doc_id: entry for entry in release.documents.values()})))
+    for notice in result.notices:
+        hint(f"note: {notice}")
+    cost = result.cost
+    calls = f"{plural(cost.model_calls, 'model call')}, {cost.cached_calls} cached"
+    hint(
+        f"release {result.release}; {calls}, {cost.input_tokens:,}+{cost.output_tokens:,} tokens, {cost.seconds:.1f} s"
+    )
+    if options.trace is not None:
+        hint(f"trace written to {options.trace}")
+
+
+def result_lines(result: "Retrieval", entries: "Mapping[str, ReleaseEntry]") -> list[str]:
+    """An answer with its citations, or pages with the sections on them, as lines of text."""
+    lines: list[str] = []
+    if result.abstained:
+        lines.append("Not in these documents: nothing found is strong enough to answer from.")
+    elif result.answer:
+        lines += textwrap.wrap(inert(result.answer), _WIDTH)
+    for number, citation in enumerate(result.citations, 1):
+        pages = _range_text(citation.first_page, citation.last_page, entries.get(citation.doc_id))
+        lines += ["", f"[{number}] {inert(citation.doc_id)}, {pages}: {inert(citation.title)}  ({citation.node_id})"]
+        lines += textwrap.wrap(
+            f"\u201c{inert(citation.quote)}\u201d", _WIDTH, initial_indent="    ", subsequent_indent="    "
+        )
+    if result.citations:
+        return lines
+    titles = {(node.doc_id, node.node_id): node for node in result.nodes}
+    if result.pages:
+        lines += ["", "Nearest pages:"] if lines else ["Pages, best first:"]
+    for page in result.pages:
+        node = titles.get((page.doc_id, page.node_id))
+        where = _range_text(page.page_number, page.page_number, entries.get(page.doc_id))
+        title = "" if node is None else ": " + inert(" › ".join(node.path))
+        lines.append(f"  {page.score:5.3f}  {inert(page.doc_id)}, {where}{title}")
+    return lines
+
+
+def _range_text(first: int, last: int, entry: "ReleaseEntry | None") -> str:
+    name = "page" if entry is None or entry.media_type.value == "application/pdf" else "block"
+    return f"{name} {first}" if first >= last else f"{name}s {first}\u2013{last}"

@@ -1,0 +1,108 @@
+"""`status`: what an index holds."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from pageindex_local.cli.console import emit, emit_json, out_console, plural, size_text
+from pageindex_local.cli.options import (
+    DEFAULT_INDEX,
+    CollectionOption,
+    IndexOption,
+    JsonOption,
+    choose_collection,
+    collections_in,
+    load_settings,
+    open_store,
+)
+from pageindex_local.inert_text import inert
+
+if TYPE_CHECKING:
+    from pageindex_local.store.records import Release
+
+_EPILOG = (
+    "Examples:\n\n"
+    "  pageindex-local status --index ./indexes\n\n"
+    "  pageindex-local status --index ./indexes --json | jq .collections"
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(epilog=_EPILOG)(status)
+
+
+def status(
+    *, index: IndexOption = DEFAULT_INDEX, collection: CollectionOption = None, as_json: JsonOption = False
+) -> None:
+    """Show collections, their current release and its documents."""
+    settings = load_settings(None)
+    names = collections_in(index) if collection is None else []
+    found = []
+    for name in names or [choose_collection(index, collection)]:
+        store = open_store(index, name, settings)
+        found.append((name, store.current(), len(store.releases()), folder_bytes(store.layout.folder)))
+    if as_json:
+        emit_json({"index": str(index), "collections": [_json(*entry) for entry in found]})
+        return
+    for name, release, count, size_bytes in found:
+        _show(name, release, count, size_bytes)
+
+
+def folder_bytes(folder: Path) -> int:
+    """Size of everything in a folder; files that vanish meanwhile count nothing."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except FileNotFoundError:
+            continue
+    return total
+
+
+def _json(name: str, release: "Release | None", count: int, size_bytes: int) -> dict[str, Any]:
+    documents = [] if release is None else release.documents.values()
+    return {
+        "name": name,
+        "release": None if release is None else release.name,
+        "created_at": None if release is None else release.created_at,
+        "releases": count,
+        "size_bytes": size_bytes,
+        "documents": [
+            {
+                "doc_id": entry.doc_id,
+                "version": entry.version_id,
+                "media_type": entry.media_type.value,
+                "pages": entry.pages,
+                "nodes": entry.nodes,
+                "description": entry.description,
+                "source_sha256": entry.source_sha256,
+            }
+            for entry in documents
+        ],
+    }
+
+
+def _show(name: str, release: "Release | None", count: int, size_bytes: int) -> None:
+    if release is None:
+        emit(f"{inert(name)}: nothing published")
+        return
+    documents = sorted(release.documents.values(), key=lambda entry: entry.doc_id)
+    emit(
+        f"{inert(name)}: release {release.name} of {release.created_at[:16].replace('T', ' ')} UTC, "
+        f"{plural(len(documents), 'document')}, {plural(count, 'release')} kept, {size_text(size_bytes)}"
+    )
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    table.add_column("document", overflow="fold", min_width=14)
+    table.add_column("version", no_wrap=True)
+    table.add_column("pages", justify="right", no_wrap=True)
+    table.add_column("nodes", justify="right", no_wrap=True)
+    table.add_column("about", overflow="ellipsis", no_wrap=True)
+    for entry in documents:
+        cells = (inert(entry.doc_id), entry.version_id, str(entry.pages), str(entry.nodes), inert(entry.description))
+        table.add_row(*(Text(cell) for cell in cells))
+    out_console().print(table)

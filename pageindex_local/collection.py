@@ -1,0 +1,313 @@
+"""A folder of sources in, a published release out: what changed is built, what failed is reported, the rest is kept.
+
+How one document is built is the caller's choice (`DocumentBuilder`): by the library alone, or by the same stages under
+Dagster.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from pageindex_local.build import BuildJob, Fingerprint, build_document, make_fingerprint
+from pageindex_local.errors import EmptySourceError, PageindexError
+from pageindex_local.ids import make_doc_key
+from pageindex_local.llm.lazy import LazyModel
+from pageindex_local.parsing.sources import SourceFile, find_sources, read_source
+from pageindex_local.progress import NO_PROGRESS, Progress
+from pageindex_local.query.fulltext import build_search_index
+from pageindex_local.records import Source, Usage
+from pageindex_local.settings import ParseSettings, Settings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.reader import StoredVersion
+from pageindex_local.store.records import Release, VersionRef
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a build looks at: files and folders, path patterns to leave out.
+
+    A folder among the inputs is the collection's root: documents of the release that it no longer holds are removed,
+    unless `keep_missing`. Where only files are given, the release's other documents stay. `force` builds again what has
+    not changed.
+    """
+
+    inputs: tuple[Path, ...]
+    exclude: tuple[str, ...] = ()
+    keep_missing: bool = False
+    force: bool = False
+
+
+class Action(StrEnum):
+    """What a build has to do about a document."""
+
+    KEEP = "unchanged"
+    ADD = "new"
+    REBUILD = "changed"
+    REMOVE = "removed"
+    FAIL = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDocument:
+    """What is to be done about one document and why. `source` is there for ADD and REBUILD, `error` for FAIL."""
+
+    doc_id: str
+    doc_key: str
+    action: Action
+    reason: str
+    source: Source | None = None
+    parent_version: str | None = None
+    error: PageindexError | None = None
+
+    @property
+    def is_change(self) -> bool:
+        """Whether a build would make something else of the release for this document."""
+        return self.action in (Action.ADD, Action.REBUILD, Action.REMOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltVersion:
+    """A written version with what it cost."""
+
+    ref: VersionRef
+    usage: Usage
+    nodes_reused: int
+    nodes_rebuilt: int
+    warnings: tuple[str, ...] = ()
+
+
+class DocumentBuilder(Protocol):
+    """Builds and writes one version; does not publish it."""
+
+    def __call__(self, job: BuildJob) -> BuiltVersion:
+        """The written version.
+
+        Raises:
+            PageindexError: the document could not be built.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentReport:
+    """What a build did about one document. `version` is the one that answers now; None where there is none."""
+
+    doc_id: str
+    action: Action
+    version: str | None = None
+    pages: int = 0
+    nodes: int = 0
+    nodes_reused: int = 0
+    nodes_rebuilt: int = 0
+    usage: Usage = field(default_factory=Usage)
+    seconds: float = 0.0
+    error: PageindexError | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the release holds something else for this document than before."""
+        return self.action in (Action.ADD, Action.REBUILD, Action.REMOVE)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionReport:
+    """What a build did. `release` is the name of the current one afterwards; None where nothing was ever published."""
+
+    release: str | None
+    is_new_release: bool
+    documents: tuple[DocumentReport, ...]
+    seconds: float
+
+    @property
+    def exit_code(self) -> int:
+        """0, or the highest code among the documents that failed."""
+        return max((report.error.exit_code for report in self.documents if report.error is not None), default=0)
+
+
+def plan_collection(
+    scope: Scope,
+    current: Release | None,
+    settings: ParseSettings,
+    fingerprint: Fingerprint,
+    *,
+    progress: Progress = NO_PROGRESS,
+) -> list[PlannedDocument]:
+    """What a build would do, document by document in order of `doc_id`. Reads and hashes every source, nothing else.
+
+    Raises:
+        SourceError: an input is missing, or no document was found at all (nothing is removed then).
+    """
+    files = find_sources(scope.inputs, exclude=scope.exclude)
+    if not files:
+        raise EmptySourceError(
+            "holds no document",
+            subject=", ".join(str(path) for path in scope.inputs),
+            next_step="Documents are .pdf, .md, .markdown, .txt and .text files.",
+        )
+    progress.start("comparing sources", len(files))
+    planned = []
+    for file in files:
+        planned.append(_plan_document(file, current, settings, fingerprint, force=scope.force))
+        progress.advance()
+    progress.finish()
+    if current is not None and not scope.keep_missing and any(path.is_dir() for path in scope.inputs):
+        there = {entry.doc_key for entry in planned}
+        planned += [
+            PlannedDocument(entry.doc_id, doc_key, Action.REMOVE, "is no longer in the folder")
+            for doc_key, entry in current.documents.items()
+            if doc_key not in there
+        ]
+    return sorted(planned, key=lambda entry: entry.doc_id)
+
+
+def _plan_document(
+    file: SourceFile, current: Release | None, settings: ParseSettings, fingerprint: Fingerprint, *, force: bool
+) -> PlannedDocument:
+    doc_key = make_doc_key(file.doc_id)
+    old = None if current is None else current.documents.get(doc_key)
+    parent = None if old is None else old.version_id
+    try:
+        source = read_source(file.doc_id, file.path, settings)
+    except PageindexError as error:
+        return PlannedDocument(file.doc_id, doc_key, Action.FAIL, error.problem, None, parent, error)
+    if old is None:
+        return PlannedDocument(file.doc_id, doc_key, Action.ADD, "is new", source)
+    if old.source_sha256 != source.sha256:
+        return PlannedDocument(file.doc_id, doc_key, Action.REBUILD, "content changed", source, parent)
+    if not fingerprint.accepts(old.settings_hash):
+        reason = "settings, model or program changed"
+        return PlannedDocument(file.doc_id, doc_key, Action.REBUILD, reason, source, parent)
+    if force:
+        return PlannedDocument(file.doc_id, doc_key, Action.REBUILD, "is forced", source, parent)
+    return PlannedDocument(file.doc_id, doc_key, Action.KEEP, "is unchanged", source, parent)
+
+
+def build_collection(
+    scope: Scope,
+    store: IndexStore,
+    settings: Settings,
+    model: LazyModel | None,
+    builder: DocumentBuilder,
+    *,
+    progress: Progress = NO_PROGRESS,
+) -> CollectionReport:
+    """Build what changed and publish it as one release.
+
+    A document that fails is reported and its last good version stays; the others are published. Where nothing changed,
+    no release is made and neither the model nor a parser is started.
+
+    Raises:
+        SourceError: an input is missing, or there is no document at all.
+        StoreError: the index cannot be read or written, or somebody else published changes to the same documents.
+    """
+    started = time.monotonic()
+    current = store.current()
+    fingerprint = make_fingerprint(settings, model)
+    planned = plan_collection(scope, current, settings.parse, fingerprint, progress=progress)
+    changes: dict[str, VersionRef | None] = {}
+    reports = []
+    for entry in planned:
+        report, ref = _build_planned(entry, current, store, builder)
+        reports.append(report)
+        if report.is_changed:
+            changes[entry.doc_key] = ref
+    release = current
+    if changes:
+        release = store.publish(changes, expected_parent=None if current is None else current.name)
+        build_search_index(store, release, current)
+    return CollectionReport(
+        None if release is None else release.name, release != current, tuple(reports), time.monotonic() - started
+    )
+
+
+def _build_planned(
+    entry: PlannedDocument, current: Release | None, store: IndexStore, builder: DocumentBuilder
+) -> tuple[DocumentReport, VersionRef | None]:
+    old = None if current is None else current.documents.get(entry.doc_key)
+    kept = DocumentReport(
+        entry.doc_id,
+        entry.action,
+        version=None if old is None else old.version_id,
+        pages=0 if old is None else old.pages,
+        nodes=0 if old is None else old.nodes,
+        nodes_reused=0 if old is None else old.nodes,
+    )
+    if entry.action is Action.KEEP:
+        return kept, None
+    if entry.action is Action.REMOVE:
+        return DocumentReport(entry.doc_id, entry.action), None
+    if entry.source is None:
+        return replace(kept, error=entry.error, nodes_reused=0), None
+    started = time.monotonic()
+    try:
+        built = builder(BuildJob(entry.source, store.next_version_id(entry.doc_key), entry.parent_version))
+    except PageindexError as error:
+        seconds = time.monotonic() - started
+        return replace(kept, action=Action.FAIL, error=error, nodes_reused=0, seconds=seconds), None
+    report = DocumentReport(
+        entry.doc_id,
+        entry.action,
+        version=built.ref.version_id,
+        pages=built.ref.entry.pages,
+        nodes=built.ref.entry.nodes,
+        nodes_reused=built.nodes_reused,
+        nodes_rebuilt=built.nodes_rebuilt,
+        usage=built.usage,
+        seconds=time.monotonic() - started,
+        warnings=built.warnings,
+    )
+    return report, built.ref
+
+
+def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Scope) -> Release | None:
+    """Publish written versions (document key -> version id) and drop documents whose source is gone.
+
+    A version whose parent is not the one that is live for its document has been overtaken, by another build or by a
+    rollback, and is left out.
+
+    Raises:
+        StoreError: the index cannot be read or written.
+    """
+    current = store.current()
+    pinned = {} if current is None else current.documents
+    changes: dict[str, VersionRef | None] = {}
+    for doc_key, version_id in waiting.items():
+        live = pinned[doc_key].version_id if doc_key in pinned else None
+        if store.open_version(doc_key, version_id).manifest.parent_version == live:
+            changes[doc_key] = store.version_ref(doc_key, version_id)
+    if not scope.keep_missing and any(path.is_dir() for path in scope.inputs):
+        there = {make_doc_key(file.doc_id) for file in find_sources(scope.inputs, exclude=scope.exclude)}
+        if there:
+            changes |= {doc_key: None for doc_key in pinned if doc_key not in there}
+    if not changes:
+        return current
+    release = store.publish(changes, expected_parent=None if current is None else current.name)
+    build_search_index(store, release, current)
+    return release
+
+
+def read_previous(store: IndexStore, job: BuildJob, fingerprint: Fingerprint) -> tuple[StoredVersion | None, bool]:
+    """The version whose ids are carried on, and whether its summaries are what today's settings would give."""
+    if job.parent_version is None:
+        return None, False
+    stored = store.open_version(job.source.doc_key, job.parent_version)
+    reuse = stored.manifest.fingerprint.get("summaries") == fingerprint.parts["summaries"]
+    return stored, reuse
+
+
+def library_builder(
+    store: IndexStore, settings: Settings, model: LazyModel | None, progress: Progress = NO_PROGRESS
+) -> DocumentBuilder:
+    """A builder that runs the stages one after another in this process."""
+
+    def build(job: BuildJob) -> BuiltVersion:
+        previous, reuse = read_previous(store, job, make_fingerprint(settings, model))
+        draft = build_document(job, previous, model, settings, reuse_summaries=reuse, progress=progress)
+        ref = store.write_version(draft)
+        return BuiltVersion(ref, draft.usage, draft.nodes_reused, draft.nodes_rebuilt, draft.warnings)
+
+    return build

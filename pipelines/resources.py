@@ -1,0 +1,122 @@
+"""What every asset works with: the index, the settings, the model and the sources, opened once a run."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from pageindex_local.build import BuildJob, Fingerprint, make_fingerprint, may_use_model
+from pageindex_local.collection import Scope
+from pageindex_local.errors import SourceError
+from pageindex_local.ids import make_doc_key
+from pageindex_local.llm.lazy import LazyModel, open_lazily
+from pageindex_local.parsing.sources import find_sources, read_source
+from pageindex_local.progress import NO_PROGRESS, Progress
+from pageindex_local.settings import Settings, read_settings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.records import VersionRef
+
+
+@dataclass
+class Workspace:
+    """One collection being built. `jobs` are the documents whose work is known already (the command line's)."""
+
+    store: IndexStore
+    settings: Settings
+    model: LazyModel | None
+    scope: Scope
+    progress: Progress = NO_PROGRESS
+    jobs: dict[str, BuildJob] = field(default_factory=dict)
+
+    def fingerprint(self) -> Fingerprint:
+        """What decides the content of a version beside its source."""
+        return make_fingerprint(self.settings, self.model)
+
+    def find_job(self, doc_key: str) -> BuildJob:
+        """The work to do for a document: the one handed over, or read from the sources as they are now.
+
+        Raises:
+            SourceError: no source has that key, or it cannot be read.
+        """
+        if doc_key in self.jobs:
+            return self.jobs[doc_key]
+        for file in find_sources(self.scope.inputs, exclude=self.scope.exclude):
+            if make_doc_key(file.doc_id) == doc_key:
+                source = read_source(file.doc_id, file.path, self.settings.parse)
+                current = self.store.current()
+                entry = None if current is None else current.documents.get(doc_key)
+                parent = None if entry is None else entry.version_id
+                return BuildJob(source, self.store.next_version_id(doc_key), parent)
+        raise SourceError(
+            "no source of that key", subject=doc_key, next_step="Remove the partition, or bring the file back."
+        )
+
+
+class WorkspaceSettings(dg.ConfigurableResource[Any]):
+    """Where a collection is built from and to. Paths are relative to the folder in which Dagster was started."""
+
+    sources: str
+    index: str = "indexes"
+    collection: str = "default"
+    config: str = ""
+    model: str = ""
+
+    def open(self) -> Workspace:
+        """The workspace that this configuration names. Its model is not opened yet."""
+        config = Path(self.config) if self.config else None
+        settings = read_settings(config, {"model": {"name": self.model or None}})
+        store = IndexStore(Path(self.index), self.collection, settings.store)
+        cache_file = store.layout.work / "completions.sqlite"
+        model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
+        return Workspace(store, settings, model, Scope((Path(self.sources),)))
+
+
+@dg.resource(required_resource_keys={"workspace_settings"})
+def open_workspace(context: dg.InitResourceContext) -> Iterator[Workspace]:
+    """One workspace a run; its model is closed at the end."""
+    workspace: Workspace = context.resources.workspace_settings.open()
+    try:
+        yield workspace
+    finally:
+        if workspace.model is not None:
+            workspace.model.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Written versions that wait for the next release: one small file a document in the work folder.
+
+    A queue and not "the newest version on disk", so that a version that a rollback has left is not published again.
+    """
+
+    folder: Path
+
+    def add(self, ref: VersionRef) -> None:
+        """Queue a version; an earlier one of the same document that still waits is replaced."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = self.folder / f".{ref.doc_key}.partial"
+        partial.write_text(json.dumps({"doc_key": ref.doc_key, "version_id": ref.version_id}) + "\n")
+        partial.replace(self.folder / f"{ref.doc_key}.json")
+
+    def read(self) -> dict[str, str]:
+        """The waiting versions: document key -> version id."""
+        waiting = {}
+        for file in sorted(self.folder.glob("[!.]*.json")):
+            record = json.loads(file.read_text())
+            waiting[str(record["doc_key"])] = str(record["version_id"])
+        return waiting
+
+    def remove(self, published: dict[str, str]) -> None:
+        """Take published versions off the queue, unless a newer one took their place meanwhile."""
+        waiting = self.read()
+        for doc_key, version_id in published.items():
+            if waiting.get(doc_key) == version_id:
+                (self.folder / f"{doc_key}.json").unlink(missing_ok=True)
+
+
+def candidates_of(workspace: Workspace) -> Candidates:
+    """The queue of a workspace's collection."""
+    return Candidates(workspace.store.layout.work / "candidates")
