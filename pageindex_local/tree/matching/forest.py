@@ -1,20 +1,15 @@
 """A section tree as arrays for matching, and the pairs found so far. Texts and features are kept once asked for."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from pageindex_local.ids import normalise_text, normalise_title, own_hash
 from pageindex_local.records import Node, NodeKind, SectionTree
 from pageindex_local.tree.match_report import MatchStep
+from pageindex_local.tree.matching.features import Features, text_features
 
 ROOT = 0
 NONE = -1
-# Scripts written without spaces count character by character, everything else word by word.
-_WORDS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]|\w+")
-_SHINGLE_WORDS = 3
-
-Features = frozenset[tuple[str, ...]]
 
 
 class Forest:
@@ -68,13 +63,9 @@ class Forest:
         return self._texts[index]
 
     def own_features(self, index: int) -> Features:
-        """Runs of three words of the node's own text; the whole text where it is shorter."""
+        """The features of the node's own text."""
         if index not in self._features:
-            words = _WORDS.findall(self.text(index).casefold())
-            if len(words) < _SHINGLE_WORDS:
-                self._features[index] = frozenset([tuple(words)] if words else [])
-            else:
-                self._features[index] = frozenset(zip(words, words[1:], words[2:], strict=False))
+            self._features[index] = text_features(self.text(index))
         return self._features[index]
 
     def body_parts(self, index: int) -> list[int]:

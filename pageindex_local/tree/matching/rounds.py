@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pageindex_local.tree.matching.context import ascend, descend
 from pageindex_local.tree.matching.exact import match_anchors, match_lonely_titles, match_subtrees, match_texts
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
-from pageindex_local.tree.matching.lineage import Lineage, match_heirs, trace_lineage
+from pageindex_local.tree.matching.lineage import Lineage, Overlaps, match_heirs, trace_lineage
 from pageindex_local.tree.matching.similar import Pair, TextIndex, match_similar
 
 _MAX_ROUNDS = 8
@@ -44,7 +44,8 @@ def match_forests(old: Forest, new: Forest) -> Result:
             if not strict:
                 break
             strict = False
-    match_heirs(matching)
+    overlaps = Overlaps(matching)
+    match_heirs(matching, overlaps)
     match_lonely_titles(matching)
     _spread(matching, texts, strict=False)
     ambiguous: defaultdict[int, list[Pair]] = defaultdict(list)
@@ -52,7 +53,7 @@ def match_forests(old: Forest, new: Forest) -> Result:
         if matching.to_old[pair.new] == NONE:
             ambiguous[pair.new].append(pair)
     _add_equal_leftovers(matching, ambiguous)
-    return Result(matching, trace_lineage(matching), dict(ambiguous))
+    return Result(matching, trace_lineage(matching, overlaps), dict(ambiguous))
 
 
 def _spread(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:

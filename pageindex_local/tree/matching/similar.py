@@ -1,6 +1,6 @@
 """Pairs that look alike: features of texts in, pairs that stand out from their rivals. Near-linear by rare features."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -8,12 +8,11 @@ from rapidfuzz.distance import Indel
 
 from pageindex_local.records import NodeKind
 from pageindex_local.tree.match_report import MatchStep
-from pageindex_local.tree.matching.forest import Features, Forest, Matching
+from pageindex_local.tree.matching.features import count_shared, dice
+from pageindex_local.tree.matching.forest import Forest, Matching
 
 THRESHOLD = 0.5
 MARGIN = 0.1
-# A feature that so many sections share tells none of them apart.
-_MAX_SHARED_BY = 12
 _MAX_CANDIDATES = 12
 _TEXT_WEIGHT = 0.6
 _TITLE_WEIGHT = 0.2
@@ -37,7 +36,11 @@ class TextIndex:
         old, new = matching.old, matching.new
         self._old = {index: old.body_features(index) for index in _with_body(old, matching.free_old())}
         self._new = {index: new.body_features(index) for index in _with_body(new, matching.free_new())}
-        self.candidates: dict[int, list[int]] = _shared(self._old, self._new)
+        self.candidates: dict[int, list[int]] = {
+            # Ties fall to the earlier node.
+            index: sorted(counts, key=lambda other: (-counts[other], other))[:_MAX_CANDIDATES]
+            for index, counts in count_shared(self._old, self._new).items()
+        }
         self.rivals: defaultdict[int, list[int]] = defaultdict(list)
         for index, found in self.candidates.items():
             for other in found:
@@ -61,12 +64,6 @@ class TextIndex:
             if other != old and matching.is_free(other, new):
                 best = max(best, self.similarity(other, new))
         return best
-
-
-def dice(first: Features, second: Features) -> float:
-    """Twice what two sets share over what they hold."""
-    total = len(first) + len(second)
-    return 2 * len(first & second) / total if total else 0.0
 
 
 def score_pair(matching: Matching, texts: TextIndex, old: int, new: int) -> float:
@@ -134,21 +131,3 @@ def _with_body(forest: Forest, indexes: Iterable[int]) -> list[int]:
         for index in indexes
         if forest.kinds[index] is not NodeKind.INTRODUCTION and not forest.hollow[index] and forest.body_features(index)
     ]
-
-
-def _shared(old: dict[int, Features], new: dict[int, Features]) -> dict[int, list[int]]:
-    holders: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for index, features in new.items():
-        for feature in features:
-            holders[feature].append(index)
-    candidates: dict[int, list[int]] = {}
-    for index, features in old.items():
-        counts: Counter[int] = Counter()
-        for feature in features:
-            found = holders.get(feature, ())
-            if len(found) <= _MAX_SHARED_BY:
-                counts.update(found)
-        # Ties fall to the earlier node, so that the order of a set of features decides nothing.
-        best = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MAX_CANDIDATES]
-        candidates[index] = [candidate for candidate, _ in best]
-    return candidates
