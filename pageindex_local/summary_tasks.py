@@ -14,13 +14,12 @@ from pageindex_local.extractive import (
     rank_sentences,
     unwrap_lines,
 )
-from pageindex_local.headings.evidence import split_number
 from pageindex_local.llm.base import GenerationRequest, TextModel
 from pageindex_local.llm.budget import cut_to_tokens, fits
 from pageindex_local.llm.prompts import description_request, leaf_summary_request, parent_summary_request
 from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree, SummarySource
 from pageindex_local.settings import SummarySettings
-from pageindex_local.tree.titles import clean_title
+from pageindex_local.tree.titles import clean_title, split_title
 
 _EXTRACT_WORDS = 45
 _INTRODUCTION_WORDS = 30
@@ -62,12 +61,12 @@ def leaf_task(node: Node, text: str, model: TextModel | None, settings: SummaryS
     fallback = _extract(best_sentence(text, node.title, _EXTRACT_WORDS) or cut_to_words(running, _EXTRACT_WORDS))
     request = None
     if model is not None:
-        empty = leaf_summary_request(plain_title(node.title), [], settings.max_output_tokens)
+        empty = leaf_summary_request(split_title(node.title)[1], [], settings.max_output_tokens)
         room = settings.max_input_tokens - model.count_prompt_tokens(empty.system, empty.user)
         chosen = choose_sentences(rank_sentences(text, node.title), room, lambda part: model.count_tokens(part) + 1)
         if not chosen:
             chosen = [cut_to_tokens(running.replace("\n", " "), max(room, 16), model.count_tokens)]
-        request = leaf_summary_request(plain_title(node.title), chosen, settings.max_output_tokens)
+        request = leaf_summary_request(split_title(node.title)[1], chosen, settings.max_output_tokens)
     return SummaryTask(node.node_id, node.title, text, _if_it_fits(request, model), fallback)
 
 
@@ -80,11 +79,13 @@ def parent_task(
     if model is not None:
         for words in _PART_WORDS:
             parts = _child_lines(tree, node.children, summaries, words)
-            request = parent_summary_request(plain_title(node.title), parts, settings.max_output_tokens)
+            request = parent_summary_request(split_title(node.title)[1], parts, settings.max_output_tokens)
             if model.count_prompt_tokens(request.system, request.user) <= settings.max_input_tokens:
                 break
         else:
-            request = parent_summary_request(plain_title(node.title), parts[:_TITLES_SHOWN], settings.max_output_tokens)
+            request = parent_summary_request(
+                split_title(node.title)[1], parts[:_TITLES_SHOWN], settings.max_output_tokens
+            )
     fallback = _extract(_titles_summary(tree, node.children, summaries))
     return SummaryTask(node.node_id, node.title, "\n".join(lines), _if_it_fits(request, model), fallback)
 
@@ -113,12 +114,6 @@ def description_task(
     return SummaryTask("", title, "\n".join(lines), _if_it_fits(request, model), fallback)
 
 
-def plain_title(title: str) -> str:
-    """A title without its section number, so that equal text gives equal prompts wherever the section stands."""
-    number, rest = split_number(title)
-    return rest if rest and any(map(str.isdigit, number)) else title
-
-
 def _extract(text: str) -> Summary:
     text = " ".join(clean_title(word) for word in text.split())
     return Summary(text, SummarySource.EXTRACTIVE) if text else Summary()
@@ -137,7 +132,7 @@ def _child_lines(tree: SectionTree, children: Sequence[str], summaries: Mapping[
         if node.kind is NodeKind.INTRODUCTION:
             line = summary
         else:
-            line = f"{plain_title(node.title)}: {summary}" if summary else plain_title(node.title)
+            line = f"{split_title(node.title)[1]}: {summary}" if summary else split_title(node.title)[1]
         if line:
             lines.append(line)
     return lines
@@ -152,6 +147,6 @@ def _titles_summary(tree: SectionTree, children: Sequence[str], summaries: Mappi
         if node.kind is NodeKind.INTRODUCTION:
             introduction = cut_to_words(summaries[child].text, _INTRODUCTION_WORDS)
         elif node.kind is not NodeKind.FRONT_MATTER or len(children) == 1:
-            titles.append(plain_title(node.title))
+            titles.append(split_title(node.title)[1])
     listed = "; ".join(titles[:_TITLES_SHOWN]) + ("; …" if len(titles) > _TITLES_SHOWN else "")
     return f"{introduction} {listed}".strip()

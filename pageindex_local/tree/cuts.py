@@ -54,7 +54,8 @@ def choose_cuts(
     `sizes[i]` is the size of item i and `pages[i]`, never falling, the page it stands on; a piece holds at most
     `maximum` in size and touches at most `max_pages` pages. `places` are sorted by position, inside (0, len(sizes)).
     Each piece is cut at the best place between 35 and 100 per cent of the nearer limit; where there is none, at the
-    next place after. A rest that fits is not cut. Linear in the number of items, up to a small factor.
+    last place before, or else at the first place after. A rest that fits is not cut. Linear in the number of items, up
+    to a small factor.
     """
     before = [0, *accumulate(sizes)]
     positions = [place.position for place in places]
@@ -73,8 +74,10 @@ def choose_cuts(
         last = bisect_right(positions, highest)
         if first < last:
             cut = max(places[first:last], key=lambda place: (place.rank, place.tie)).position
-        elif first < len(places):
-            cut = positions[first]
+        elif last > 0 and positions[last - 1] > start:
+            cut = positions[last - 1]  # too short a piece rather than too long a one
+        elif last < len(places):
+            cut = positions[last]
         else:
             break
         cuts.append(cut)

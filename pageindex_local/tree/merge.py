@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pageindex_local.errors import TreeError
-from pageindex_local.headings.evidence import split_number
 from pageindex_local.records import Heading, Origin
 from pageindex_local.tree.mini_toc import MiniToc, TocItem
+from pageindex_local.tree.titles import split_title
 
 _ORIGIN_RANK = {origin: rank for rank, origin in enumerate(Origin)}  # Origin lists the strongest first
 _SHOWN = 3
@@ -88,7 +88,7 @@ def settle_levels(items: Iterable[TocItem]) -> tuple[Heading, ...]:
 
 def number_depth(title: str) -> int:
     """How deep a title's section number is: 1 for `3` or `A.`, 2 for `3.1`; 0 without a number."""
-    number = split_number(title)[0].rstrip(".):-–— ")
+    number = split_title(title)[0].rstrip(".):-–— ")
     parts = [part for part in number.replace("-", ".").split(".") if part]
     return len(parts)
 

@@ -6,6 +6,8 @@ Text in, text out. A title comes from a file that nobody vetted, and ends on a t
 import re
 import unicodedata
 
+from pageindex_local.headings.evidence import split_number
+
 MAX_TITLE_CHARS = 200
 _GROUNDED_WORDS = 10
 _GROUNDED_CHARS = 72
@@ -48,6 +50,18 @@ def grounded_title(text: str) -> str:
     if len(line) > _GROUNDED_CHARS:
         line = cut_words(line.rstrip("…"), _GROUNDED_CHARS)
     return line if any(map(str.isalnum, line)) else ""
+
+
+def split_title(title: str) -> tuple[str, str]:
+    """A title's section number, empty where there is none for certain, and the rest.
+
+    Stricter than the headings' own reading: the `A` of `A storm` and the `I` of `I am born` are words. A number has a
+    digit, a word such as `Appendix` before it, or a mark behind it.
+    """
+    number, rest = split_number(title)
+    if rest and (any(map(str.isdigit, number)) or " " in number or number.endswith((".", ")", ":"))):
+        return number, rest
+    return "", title
 
 
 def cut_words(text: str, limit: int) -> str:

@@ -1,0 +1,158 @@
+from collections.abc import Sequence
+
+import pytest
+
+from pageindex_local.chunking import Chunk, cut_chunks
+from pageindex_local.errors import ModelError
+from pageindex_local.headings.evidence import HeadingEvidence
+from pageindex_local.llm.base import Generation, GenerationRequest, OnGeneration
+from pageindex_local.llm.fakes import Fault, FaultyModel, FunctionModel, HeadingReaderModel, ScriptedModel
+from pageindex_local.llm.grammar import render_picks
+from pageindex_local.records import Heading, Origin
+from pageindex_local.tree.merge import merge_mini_tocs
+from pageindex_local.tree.mini_toc import build_mini_tocs, describe_degraded
+from tests.unit.tree.printed import print_pages, tree_settings
+
+PRINTED = print_pages(["# 1 Cats", "Cats purr.", "# 1.1 Coat", "Fur.", "Not a heading", "More."])
+CANDIDATES = (*PRINTED.headings, Heading("Not a heading", 3, (4, 5), 1, Origin.LAYOUT, 0.3))
+BY_MODEL = tree_settings(strategy="model")
+AUTO = tree_settings(strategy="auto")
+
+
+def _chunks(
+    evidence: Sequence[Heading] = (), needs_model: tuple[tuple[int, int], ...] = (), strategy: str = "model"
+) -> tuple[Chunk, ...]:
+    settings = tree_settings(strategy=strategy)
+    found = HeadingEvidence(tuple(evidence), CANDIDATES, (), needs_model)
+    return cut_chunks(PRINTED.document, found, len, settings)
+
+
+def test_build_picks_become_headings_with_titles_of_the_document() -> None:
+    model = ScriptedModel(["1:1\n2:2"])
+    (part,) = build_mini_tocs(_chunks(), model, BY_MODEL)
+    assert [(item.heading.title, item.asked_level) for item in part.items] == [("1 Cats", 1), ("1.1 Coat", 2)]
+    assert {item.heading.origin for item in part.items} == {Origin.MODEL}
+    assert (part.calls, part.problem) == (1, "")
+
+
+def test_build_prompt_holds_local_numbers_and_no_pages() -> None:
+    model = ScriptedModel(["none"])
+    build_mini_tocs(_chunks(), model, BY_MODEL)
+    listed = model.history[0].user.partition("\n\n")[2]
+    assert listed.splitlines() == [
+        "1: 1 Cats (large, bold)",
+        "   Cats purr.",
+        "2: 1.1 Coat (large, bold)",
+        "   Fur.",
+        "3: Not a heading",
+        "   More.",
+    ]
+
+
+def test_build_equal_chunks_give_equal_prompts_wherever_they_stand() -> None:
+    late = print_pages(*[["filler"]] * 7, ["# 1 Cats", "Cats purr.", "# 1.1 Coat", "Fur.", "Not a heading", "More."])
+    moved = [Heading(h.title, h.level, (h.span[0] + 7, h.span[1] + 7), 8, h.origin, h.confidence) for h in CANDIDATES]
+    first, second = ScriptedModel(["none"]), ScriptedModel(["none"])
+    build_mini_tocs(_chunks(), first, BY_MODEL)
+    chunks = cut_chunks(late.document, HeadingEvidence((), tuple(moved), ()), len, BY_MODEL)
+    build_mini_tocs(chunks, second, BY_MODEL)
+    assert first.history == second.history
+
+
+def test_build_confirmed_evidence_keeps_its_origin_and_level() -> None:
+    outline = Heading("1 Cats", 2, (0, 1), 1, Origin.OUTLINE, 0.95)
+    model = ScriptedModel(["1:6"])
+    (part,) = build_mini_tocs(_chunks([outline]), model, BY_MODEL)
+    assert part.items[0].heading == outline
+    assert part.items[0].asked_level is None
+
+
+def test_build_evidence_that_the_model_leaves_out_is_dropped_but_unprinted_stays() -> None:
+    unprinted = Heading("Cover", 1, (0, 0), 1, Origin.OUTLINE, 0.9)
+    model = ScriptedModel(["2:1"])
+    (part,) = build_mini_tocs(_chunks([unprinted, *PRINTED.headings]), model, BY_MODEL)
+    assert [item.heading.title for item in part.items] == ["Cover", "1.1 Coat"]
+
+
+def test_build_auto_with_enough_evidence_asks_nothing() -> None:
+    model = ScriptedModel([], strength="capable")
+    (part,) = build_mini_tocs(_chunks(PRINTED.headings, strategy="auto"), model, AUTO)
+    assert [item.heading for item in part.items] == list(PRINTED.headings)
+    assert model.history == []
+
+
+def test_build_auto_never_asks_a_small_model() -> None:
+    chunks = _chunks(PRINTED.headings[:1], needs_model=((2, 6),), strategy="auto")
+    model = ScriptedModel([], strength="small")
+    (part,) = build_mini_tocs(chunks, model, AUTO)
+    assert [item.heading for item in part.items] == [PRINTED.headings[0]]
+
+
+def test_build_auto_asks_a_capable_model_about_open_regions_only() -> None:
+    chunks = _chunks(PRINTED.headings[:1], needs_model=((2, 6),), strategy="auto")
+    model = ScriptedModel(["1:2"], strength="capable")
+    (part,) = build_mini_tocs(chunks, model, AUTO)
+    assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
+    assert "1 Cats" not in model.history[0].user.partition("\n\n")[2]
+
+
+def test_build_without_model_gives_the_evidence() -> None:
+    (part,) = build_mini_tocs(_chunks(PRINTED.headings), None, BY_MODEL)
+    assert [item.heading for item in part.items] == list(PRINTED.headings)
+
+
+def test_build_bad_answer_is_asked_again_with_the_reason() -> None:
+    faulty = FaultyModel(inner := ScriptedModel(["1:1"]), {0: Fault.BAD_JSON})
+    (part,) = build_mini_tocs(_chunks(), faulty, BY_MODEL)
+    assert [item.heading.title for item in part.items] == ["1 Cats"]
+    assert (part.calls, part.problem) == (2, "")
+    assert inner.history[0].attempt == 1
+    assert "is not of the form number:level" in inner.history[0].user
+
+
+@pytest.mark.parametrize("fault", [Fault.BAD_JSON, Fault.CUT, Fault.LOOP, Fault.EMPTY])
+def test_build_model_that_always_fails_falls_back_within_bounded_calls(fault: Fault) -> None:
+    faulty = FaultyModel(FunctionModel(lambda _: "1:1\n2:1"), dict.fromkeys(range(100), fault))
+    (part,) = build_mini_tocs(_chunks(PRINTED.headings), faulty, BY_MODEL)
+    assert [item.heading for item in part.items] == list(PRINTED.headings)
+    assert part.calls == faulty.requests_seen == BY_MODEL.attempts
+    (sentence,) = describe_degraded([part])
+    assert sentence.startswith("lines 1-6: headings come from the evidence alone, because the model's answer could not")
+
+
+def test_build_prompt_beyond_the_window_falls_back_without_a_call() -> None:
+    model = FunctionModel(lambda _: "none", context_tokens=64)
+    (part,) = build_mini_tocs(_chunks(PRINTED.headings), model, BY_MODEL)
+    assert part.problem == "the prompt does not fit the model's window"
+    assert model.history == []
+
+
+def test_build_dead_engine_is_an_error() -> None:
+    with pytest.raises(ModelError, match="engine died"):
+        build_mini_tocs(_chunks(), ScriptedModel([ModelError("engine died")]), BY_MODEL)
+
+
+def test_build_many_chunks_hands_all_requests_over_in_one_call() -> None:
+    printed = print_pages(*[[f"# {page} Title", "text"] for page in range(1, 101)])
+    evidence = HeadingEvidence((), printed.headings, ())
+    chunks = cut_chunks(printed.document, evidence, len, BY_MODEL)
+    model = _CountingModel()
+    parts = build_mini_tocs(chunks, model, BY_MODEL)
+    assert model.calls == [len(chunks)]
+    assert len(chunks) > 2
+    titles = [heading.title for heading in merge_mini_tocs(parts, [chunk.chunk_id for chunk in chunks])]
+    assert titles == [heading.title for heading in printed.headings]
+
+
+class _CountingModel(HeadingReaderModel):
+    """Reads headings and keeps the number of requests of each call."""
+
+    def __init__(self) -> None:
+        super().__init__(render_picks)
+        self.calls: list[int] = []
+
+    def generate(
+        self, requests: Sequence[GenerationRequest], *, on_result: OnGeneration | None = None
+    ) -> list[Generation]:
+        self.calls.append(len(requests))
+        return super().generate(requests, on_result=on_result)
