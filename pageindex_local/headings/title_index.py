@@ -36,12 +36,20 @@ class TitleIndex:
     page_spans: Sequence[Span]
     excluded: list[Span] = field(default_factory=list)
     heads: dict[str, list[int]] = field(default_factory=dict)
+    page_keys: dict[int, str] = field(default_factory=dict)
 
     def page_span(self, first_page: int, last_page: int) -> Span:
         """The lines of pages `first_page` to `last_page` (from 1, inclusive, clipped to the document)."""
         first = min(max(first_page, 1), len(self.page_spans))
         last = min(max(last_page, first), len(self.page_spans))
         return self.page_spans[first - 1][0], self.page_spans[last - 1][1]
+
+    def page_key(self, page_number: int) -> str:
+        """The key of all text of a page, running lines included."""
+        if page_number not in self.page_keys:
+            first, end = self.page_spans[page_number - 1]
+            self.page_keys[page_number] = text_key(" ".join(line.text for line in self.lines[first:end]))
+        return self.page_keys[page_number]
 
     def is_excluded(self, line: int) -> bool:
         """Whether a line lies in a region that only lists titles."""
