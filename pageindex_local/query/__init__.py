@@ -1,1 +1,196 @@
-"""Questions in, ranked pages, answers and checked citations out."""
+"""Questions in, ranked pages, answers and checked citations out.
+
+Importing this loads neither an engine nor a parser nor the table library; a query loads what its release needs.
+"""
+
+from collections.abc import Sequence
+
+from pageindex_local.llm.base import TextModel
+from pageindex_local.query.answer import WrittenAnswer, write_answer
+from pageindex_local.query.assemble import Turn
+from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
+from pageindex_local.query.retrieve import Findings, find_pages
+from pageindex_local.query.trace import Trace
+from pageindex_local.records import Usage
+from pageindex_local.settings import QuerySettings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.records import Release
+
+__all__ = ["Answer", "Retrieval", "Trace", "Turn", "answer", "retrieve"]
+
+
+def retrieve(
+    question: str,
+    store: IndexStore,
+    *,
+    release: Release | str | None = None,
+    doc_ids: Sequence[str] | None = None,
+    model: TextModel | None = None,
+    settings: QuerySettings,
+    max_pages: int | None = None,
+    trace: Trace | None = None,
+) -> Retrieval:
+    """The pages that answer a question, best first.
+
+    Args:
+        question: in plain words.
+        store: the index; only read, except for a missing or damaged search file, which is rebuilt.
+        release: what to search; None is the live one. The whole query stays on it.
+        doc_ids: only these documents; None or empty means all.
+        model: judges sections by likelihood; None searches by full text and structure alone.
+        settings: budgets and weights.
+        max_pages: how many pages at most; None takes the setting.
+        trace: filled with every step.
+
+    Raises:
+        QueryError: the question has no words.
+        IndexNotFoundError: no such release or document, or an empty index.
+        CorruptIndexError: a stored version cannot be read.
+        ModelError: the model cannot be opened or fails.
+    """
+    trace = trace or Trace()
+    before = _usage(model)
+    findings = _find(question, store, release, doc_ids, model, settings, max_pages, trace)
+    return Retrieval(
+        **_common(findings),
+        abstained=not findings.candidates or findings.confidence.value < settings.abstain_below,
+        cost=_cost(model, before, trace),
+    )
+
+
+def answer(
+    question: str,
+    store: IndexStore,
+    *,
+    release: Release | str | None = None,
+    doc_ids: Sequence[str] | None = None,
+    model: TextModel | None = None,
+    settings: QuerySettings,
+    max_pages: int | None = None,
+    trace: Trace | None = None,
+    history: Sequence[Turn] = (),
+) -> Answer:
+    """As `retrieve`, with an answer: short and cited, or `abstained` where the documents do not hold one.
+
+    Every citation names a node and page of the pinned release, and its quote stands on that page.
+
+    Raises:
+        QueryError: the question has no words.
+        IndexNotFoundError: no such release or document, or an empty index.
+        CorruptIndexError: a stored version cannot be read.
+        ModelError: the model cannot be opened or fails while sections are judged.
+    """
+    trace = trace or Trace()
+    before = _usage(model)
+    findings = _find(question, store, release, doc_ids, model, settings, max_pages, trace)
+    written = write_answer(findings, model, settings, trace, history=history)
+    return Answer(
+        **_common(findings),
+        answer=written.text,
+        abstained=written.abstained,
+        citations=_citations(findings, written),
+        answered_by=written.written_by,
+        uncited=written.uncited,
+        cost=_cost(model, before, trace),
+    )
+
+
+def _find(
+    question: str,
+    store: IndexStore,
+    release: Release | str | None,
+    doc_ids: Sequence[str] | None,
+    model: TextModel | None,
+    settings: QuerySettings,
+    max_pages: int | None,
+    trace: Trace,
+) -> Findings:
+    return find_pages(
+        question,
+        store,
+        release=release,
+        doc_ids=doc_ids,
+        model=model,
+        settings=settings,
+        max_pages=max_pages or settings.max_pages,
+        trace=trace,
+    )
+
+
+def _common(findings: Findings) -> dict[str, object]:
+    return {
+        "release": findings.release.name,
+        "question": findings.question.text,
+        "documents": tuple(
+            DocumentHit(
+                doc_id=searched.ranked.document.doc_id,
+                version=searched.version.version_id,
+                score=round(searched.ranked.score, 4),
+            )
+            for searched in findings.documents.values()
+        ),
+        "pages": tuple(
+            PageHit(
+                doc_id=findings.documents[found.doc_key].ranked.document.doc_id,
+                page_number=found.page_number,
+                node_id=found.node_id,
+                score=round(found.score, 4),
+            )
+            for found in findings.candidates
+        ),
+        "nodes": _nodes(findings),
+        "evidence": findings.confidence.value,
+        "notices": tuple(findings.notices),
+    }
+
+
+def _nodes(findings: Findings) -> tuple[NodeHit, ...]:
+    hits: dict[tuple[str, str], NodeHit] = {}
+    for found in findings.candidates:
+        key = found.doc_key, found.node_id
+        if key in hits:
+            continue
+        searched = findings.documents[found.doc_key]
+        node = searched.tree.nodes[found.node_id]
+        hits[key] = NodeHit(
+            doc_id=searched.ranked.document.doc_id,
+            version=searched.version.version_id,
+            node_id=node.node_id,
+            title=node.title,
+            path=tuple(searched.tree.nodes[above].title for above in searched.tree.path(node.node_id)),
+            first_page=node.first_page,
+            last_page=node.last_page,
+            score=round(found.score, 4),
+        )
+    return tuple(hits.values())
+
+
+def _citations(findings: Findings, written: WrittenAnswer) -> tuple[Citation, ...]:
+    return tuple(
+        Citation(
+            doc_id=findings.documents[quote.doc_key].ranked.document.doc_id,
+            version=findings.documents[quote.doc_key].version.version_id,
+            node_id=quote.node_id,
+            title=findings.documents[quote.doc_key].tree.nodes[quote.node_id].title,
+            first_page=quote.page_number,
+            last_page=quote.page_number,
+            quote=quote.text,
+        )
+        for quote in written.quotes
+    )
+
+
+def _usage(model: TextModel | None) -> Usage:
+    usage = getattr(model, "usage", None)
+    return usage if isinstance(usage, Usage) else Usage()
+
+
+def _cost(model: TextModel | None, before: Usage, trace: Trace) -> Cost:
+    spent = _usage(model) - before
+    return Cost(
+        model_calls=spent.model_calls,
+        cached_calls=spent.cached_calls,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        seconds=round(sum(step.seconds for step in trace.steps), 3),
+    )

@@ -32,10 +32,7 @@ def make_inert(text: str) -> str:
     Whatever a document holds, printing this moves no cursor, sets no title and hides nothing.
     """
     visible = _ESCAPE_SEQUENCE.sub("", text)
-    kept = (
-        char if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn") else " " * char.isspace()
-        for char in visible
-    )
+    kept = (" " if char.isspace() else "" if unicodedata.category(char)[0] == "C" else char for char in visible)
     return " ".join("".join(kept).split())
 
 
@@ -112,7 +109,7 @@ def _is_tabular(text: str) -> bool:
 
 
 def _ends_block(text: str, after: str, width: int) -> bool:
-    """Whether a line is the last of its paragraph, or a heading: short, no comma or hyphen at its end, a capital next."""
+    """Whether a line ends its paragraph or is a heading: short, no comma or hyphen at its end, a capital next."""
     return len(text) < 0.7 * width and text[-1] not in ",;-&" and not after[:1].islower()
 
 

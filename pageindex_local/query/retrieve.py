@@ -1,10 +1,11 @@
 """From a question to ranked pages: the stages of a query in order, over one pinned release.
 
-Question -> documents -> evidence -> tree search -> pages -> rerank. Reads the index, writes nothing but a missing search
-file. Works without a model on full text alone.
+Question -> documents -> evidence -> tree search -> pages -> rerank. Reads the index, writes nothing but a missing
+search file. Works without a model on full text alone.
 """
 
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -24,7 +25,7 @@ from pageindex_local.records import SectionTree
 from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
-from pageindex_local.store.records import Release
+from pageindex_local.store.records import Release, StoredPage
 
 MAX_DOCUMENTS = 3
 DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are not searched
@@ -51,9 +52,21 @@ class SearchedDocument:
         """Its sections."""
         return self.version.tree()
 
+    def page(self, page_number: int) -> StoredPage:
+        """A page by its number from 1."""
+        pages = self.version.pages()
+        if 0 < page_number <= len(pages) and pages[page_number - 1].page_number == page_number:
+            return pages[page_number - 1]
+        return next(page for page in pages if page.page_number == page_number)
+
+    def leaf_at(self, line: int) -> str:
+        """The id of the leaf that holds a line."""
+        leaves = list(self.tree.leaves())
+        return leaves[max(bisect_right(leaves, line, key=lambda leaf: leaf.span[0]) - 1, 0)].node_id
+
     def page_lines(self, page_number: int) -> list[tuple[int, str]]:
         """The lines of a page with their numbers, running heads left out."""
-        page = next(page for page in self.version.pages() if page.page_number == page_number)
+        page = self.page(page_number)
         running = set(page.running_lines)
         return [
             (number, text) for number, text in enumerate(page.line_texts(), page.first_line) if number not in running
@@ -68,7 +81,7 @@ class Findings:
     release: Release
     documents: dict[str, SearchedDocument] = field(default_factory=dict)
     candidates: list[Candidate] = field(default_factory=list)
-    confidence: Confidence = Confidence(0.0, 0.0, ())
+    confidence: Confidence = field(default_factory=lambda: Confidence(0.0, 0.0, ()))
     notices: list[str] = field(default_factory=list)
 
 

@@ -1,0 +1,94 @@
+"""The printed words that answer best: candidate pages in, verified quotes out. No model, nothing invented."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pageindex_local.query.citations import (
+    MIN_QUOTE_CHARACTERS,
+    Segment,
+    cut_quote,
+    is_on_page,
+    iter_segments,
+    numbers_in,
+    quote_words,
+)
+from pageindex_local.query.excerpts import weigh_text, word_weights
+from pageindex_local.query.rerank import Candidate
+from pageindex_local.query.retrieve import Findings, SearchedDocument
+
+PAGES_QUOTED = 5
+_TYPICAL_WORDS = 40  # a quote much longer than this must earn its length
+_FIGURES_BONUS = 0.15  # for a quote with a number that is not in the question, where a figure is asked for
+_SECOND_QUOTE = 0.5  # a further quote must be worth so much of the first
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A verified quotation: text as printed (white space folded), its page, and the leaf that holds it."""
+
+    doc_key: str
+    node_id: str
+    page_number: int
+    text: str
+    worth: float
+
+
+def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
+    """The best quotes for the question from the best pages, best first; each stands on its page."""
+    weighed: list[tuple[float, int, Candidate, Segment]] = []
+    top = findings.candidates[0].score if findings.candidates else 0.0
+    for candidate in findings.candidates[:PAGES_QUOTED]:
+        searched = findings.documents[candidate.doc_key]
+        weights = word_weights(findings.question, searched.evidence)
+        total = sum(weights.values()) or 1.0
+        asked = numbers_in(findings.question.text)
+        for segment in iter_segments(candidate.page_number, searched.page_lines(candidate.page_number)):
+            words = len(segment.text.split())
+            if words < 3 or len(segment.text) < MIN_QUOTE_CHARACTERS:
+                continue
+            worth = weigh_text(segment.text, weights) / total
+            if worth and findings.question.asks_figures and numbers_in(segment.text) - asked:
+                worth += _FIGURES_BONUS
+            worth *= min(1.0, (2 * _TYPICAL_WORDS / (words + _TYPICAL_WORDS))) * (candidate.score / (top or 1.0))
+            weighed.append((worth, len(weighed), candidate, segment))
+    weighed.sort(key=lambda found: (-found[0], found[1]))
+    quotes: list[Quote] = []
+    said: set[str] = set()
+    for worth, _, candidate, segment in weighed:
+        if worth <= 0 or len(quotes) >= limit or (quotes and worth < _SECOND_QUOTE * quotes[0].worth):
+            break
+        searched = findings.documents[candidate.doc_key]
+        words_here = set(quote_words(segment.text))
+        if quotes and len(words_here - said) < 0.5 * len(words_here):
+            continue
+        quote = verify_quote(searched, segment, worth)
+        if quote is not None:
+            quotes.append(quote)
+            said |= words_here
+    return quotes
+
+
+def best_segment(searched: SearchedDocument, page_number: int, claim: str) -> Segment | None:
+    """The piece of a page that shares most with a claim: its numbers first, then its words."""
+    words, numbers = set(quote_words(claim)), numbers_in(claim)
+    best: tuple[float, Segment] | None = None
+    for segment in iter_segments(page_number, searched.page_lines(page_number)):
+        here = set(quote_words(segment.text))
+        worth = len(words & here) / (len(words) or 1) + 2 * len(numbers & numbers_in(segment.text)) - 0.002 * len(here)
+        if len(segment.text) >= MIN_QUOTE_CHARACTERS and (best is None or worth > best[0]):
+            best = worth, segment
+    return best[1] if best else None
+
+
+def verify_quote(searched: SearchedDocument, segment: Segment, worth: float) -> Quote | None:
+    """The quote of a segment if it occurs on its page, else None."""
+    text = cut_quote(segment.text)
+    if not is_on_page(text, searched.page(segment.page_number).text):
+        return None
+    node_id = searched.leaf_at(segment.first_line)
+    return Quote(searched.ranked.document.doc_key, node_id, segment.page_number, text, worth)
+
+
+def quoted_answer(quotes: Sequence[Quote]) -> str:
+    """An answer made of quotes alone, each with its citation number."""
+    return " ".join(f"\u201c{quote.text}\u201d [{number}]" for number, quote in enumerate(quotes, 1))
