@@ -83,6 +83,9 @@ class StoreSettings(_Section):
 
     lock_timeout_s: float = Field(ge=0)
     keep_releases: int = Field(ge=1)
+    lease_s: float = Field(gt=0)
+    grace_s: float = Field(ge=0)
+    max_bundle_bytes: int = Field(gt=0)
 
 
 class Settings(_Section):

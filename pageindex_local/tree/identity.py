@@ -4,7 +4,6 @@ An id is never given to another section and never used again once its section is
 equally well none is taken, and the report says so: a lost id is a nuisance, a wrong one makes an old citation lie.
 """
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree
 from pageindex_local.tree.match_report import Added, Ambiguous, Candidate, Fate, Kept, MatchReport, Removed
 from pageindex_local.tree.matching.forest import NONE, ROOT, Forest, Matching
 from pageindex_local.tree.matching.rounds import Result, match_forests
+from pageindex_local.tree.order import longest_increasing
 from pageindex_local.tree.text import own_text
 
 
@@ -172,28 +172,3 @@ def _moved(matching: Matching) -> set[int]:
         stayed = longest_increasing([matching.to_old[child] for child in row])
         moved.update(child for place, child in enumerate(row) if place not in stayed)
     return moved
-
-
-def longest_increasing(values: list[int]) -> set[int]:
-    """Places of a longest increasing subsequence of distinct values.
-
-    Source: patience sorting (Fredman 1975).
-    """
-    tails: list[int] = []
-    tail_places: list[int] = []
-    before: list[int] = []
-    for place, value in enumerate(values):
-        slot = bisect_left(tails, value)
-        before.append(tail_places[slot - 1] if slot else NONE)
-        if slot == len(tails):
-            tails.append(value)
-            tail_places.append(place)
-        else:
-            tails[slot] = value
-            tail_places[slot] = place
-    chosen: set[int] = set()
-    place = tail_places[-1] if tail_places else NONE
-    while place != NONE:
-        chosen.add(place)
-        place = before[place]
-    return chosen
