@@ -1,8 +1,8 @@
 """Pages in, the same pages out with running heads, running feet and page numbers tagged.
 
 Only what repeats counts: the same words near the same height on nearby pages, or a number that goes up with the pages.
-Lines in clearly larger type than the text are left alone unless they stand on most pages, because titles of slides and of
-short chapters also repeat at the top. The work is linear in the number of pages.
+Lines in clearly larger type than the text are left alone unless they stand on most pages, because titles of slides and
+of short chapters also repeat at the top. The work is linear in the number of pages.
 """
 
 import re
@@ -22,8 +22,8 @@ _LEAST_PAGES = 3
 _SLOT_PAGES, _SLOT_SHARE = 8, 0.8  # a place that holds running lines so often holds nothing else
 
 _NUMBER = re.compile(r"\d{1,5}|[ivxlc]{1,7}(?![^\W\d_])", re.IGNORECASE)
-_FIRST = re.compile(rf"^\W*(?:(?:page|seite|p)\W*)?({_NUMBER.pattern})(?!\w)", re.IGNORECASE)
-_LAST = re.compile(rf"(?<!\w)({_NUMBER.pattern})\W*(?:(?:of|von|/)\W*\d+\W*)?$", re.IGNORECASE)
+_FIRST = re.compile(rf"^\W*(?:(?:page|seite|p)\W*)?({_NUMBER.pattern})(?!\w|[.,]\d)", re.IGNORECASE)
+_LAST = re.compile(rf"(?<![\w.,$])({_NUMBER.pattern})\W*(?:(?:of|von|/)\W*\d+\W*)?$", re.IGNORECASE)
 _ALONE = re.compile(rf"^\W*(?:(?:page|seite|p)\W*)?({_NUMBER.pattern})\W*(?:(?:of|von|/)\W*\d+\W*)?$", re.IGNORECASE)
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
@@ -140,14 +140,13 @@ def _mark_page_numbers(places: Sequence[_Place], body: float) -> None:
     for place in places:
         ends = {}
         for end, value in place.numbers:
-            steps = sum(
-                1
+            near = [
+                step
                 for step in range(-_REACH, _REACH + 1)
-                if step
-                and any(
-                    (place.zone, end, place.slot + move, place.page + step, value + step) in seen for move in (-1, 0, 1)
-                )
-            )
+                for move in (-1, 0, 1)
+                if step and (place.zone, end, place.slot + move, place.page + step, value + step) in seen
+            ]
+            steps = len(set(near))
             if steps:
                 ends[end] = value
                 candidates.append((place, end, steps))

@@ -51,16 +51,22 @@ def read_pdf(
         EncryptedSourceError: needs another password, or forbids copying while `respect_permissions` is set.
         SourceLimitError: more pages or characters than the settings allow.
     """
-    import pymupdf  # noqa: PLC0415 - takes most of a second; only the parser child needs it
-
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
+    pymupdf = load_library()
     document = _open(pymupdf, source, settings, password)
     try:
         yield from _read(pymupdf, document, source, settings)
     finally:
         document.close()
         pymupdf.TOOLS.store_shrink(100)
+
+
+def load_library() -> Any:
+    """PyMuPDF, silenced. Takes most of a second and 100 MB the first time, so only the parser child should call it."""
+    import pymupdf  # noqa: PLC0415 - see above
+
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf
 
 
 def _open(pymupdf: Any, source: Source, settings: ParseSettings, password: str | None) -> Any:
@@ -191,7 +197,7 @@ def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) 
             len(text) - text.count(" "),
             garbage,
         )
-        page = blocks = text = None
+        del page, blocks, text
         if number % _SHRINK_EVERY == 0:
             pymupdf.TOOLS.store_shrink(100)
     yield End(tuple(outline), tuple(warnings))

@@ -1,0 +1,175 @@
+"""A PDF source in, its records out, read by a child process that may crash, hang or grow without harm to this one."""
+
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Generator
+from types import TracebackType
+from typing import IO
+
+from pageindex_local.errors import DamagedSourceError, SourceError, SourceLimitError
+from pageindex_local.parsing.assemble import End, Head, PageRecord, assemble_document
+from pageindex_local.parsing.wire import Request, decode_record, encode_request
+from pageindex_local.records import ParsedDocument, Source
+from pageindex_local.settings import ParseSettings
+
+_PAGES_PER_CHILD = 5_000  # then a fresh one: native libraries have leaked before
+_CLOSE_TIMEOUT_S = 5.0
+
+
+class ParserProcess:
+    """A parser child that serves one document after another; starts when first needed, and again after it died.
+
+    Starting costs most of a second, so keep one for a run over many documents. Use it as a context manager, from one
+    thread at a time.
+    """
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._messages: IO[bytes] | None = None
+        self._pages = 0
+
+    def __enter__(self) -> "ParserProcess":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def parse(self, source: Source, settings: ParseSettings, *, password: str | None = None) -> ParsedDocument:
+        """The parsed document.
+
+        Raises:
+            SourceError: what the child raised; `SourceLimitError` where it took too long or too much memory, and
+                `DamagedSourceError` where it crashed.
+        """
+        records = self._records(Request(source, settings, password))
+        try:
+            return assemble_document(source, records)
+        finally:
+            records.close()
+
+    def close(self) -> None:
+        """End the child."""
+        child, self._child = self._child, None
+        if child is not None:
+            _end(child)
+        if self._messages is not None:
+            self._messages.close()
+            self._messages = None
+        self._pages = 0
+
+    def _records(self, request: Request) -> Generator[Head | PageRecord | End, None, None]:
+        if self._pages >= _PAGES_PER_CHILD or (self._child is not None and self._child.poll() is not None):
+            self.close()
+        if self._child is None:
+            self._start()
+        child = self._child
+        assert child is not None and child.stdin is not None and child.stdout is not None
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        timer = threading.Timer(request.settings.timeout_s, stop)
+        timer.daemon = True
+        timer.start()
+        finished = False
+        page_number = 0
+        try:
+            try:
+                child.stdin.write(encode_request(request))
+                child.stdin.flush()
+            except BrokenPipeError:
+                pass  # it died before it read anything: found below
+            for line in child.stdout:
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    record = decode_record(line)
+                except SourceError:
+                    finished = True
+                    raise
+                if isinstance(record, PageRecord):
+                    page_number = record.page_number
+                    self._pages += 1
+                finished = isinstance(record, End)
+                yield record
+                if finished:
+                    return
+            raise self._death(child, request, page_number, late.is_set())
+        finally:
+            timer.cancel()
+            if not finished or late.is_set():
+                self.close()
+
+    def _start(self) -> None:
+        self._messages = tempfile.TemporaryFile()
+        self._child = subprocess.Popen(
+            [sys.executable, "-I", "-c", _bootstrap()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._messages,
+        )
+
+    def _death(self, child: subprocess.Popen[bytes], request: Request, page_number: int, late: bool) -> SourceError:
+        """Why the child is gone."""
+        try:
+            code = child.wait(_CLOSE_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            code = child.wait()
+        subject, settings = request.source.doc_id, request.settings
+        where = f"after page {page_number}" if page_number else "before the first page"
+        if late or code == -signal.SIGXCPU:
+            return SourceLimitError(
+                f"takes longer to parse than parse.timeout_s = {settings.timeout_s:g} seconds (stopped {where}).",
+                subject=subject,
+                next_step="Raise the limit, or split the file.",
+            )
+        if code == -signal.SIGKILL:
+            return SourceLimitError(
+                f"the parser was killed {where}, most likely because the machine ran out of memory.",
+                subject=subject,
+                next_step="Free memory, lower parse.memory_bytes, or split the file.",
+            )
+        message = self._last_message()
+        if code < 0:
+            name = signal.Signals(-code).name if -code in signal.valid_signals() else str(-code)
+            what = f"the PDF library crashed {where} ({name})."
+        else:
+            what = f"the parser ended {where} with code {code}{f' ({message})' if message else ''}."
+        return DamagedSourceError(
+            what, subject=subject, next_step="Open it in a viewer and save it again, or get a fresh copy."
+        )
+
+    def _last_message(self) -> str:
+        if self._messages is None:
+            return ""
+        size = self._messages.seek(0, 2)
+        self._messages.seek(max(0, size - 2_000))
+        lines = self._messages.read().decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:200] if lines else ""
+
+
+def _bootstrap() -> str:
+    """The child's program. Isolated mode reads no environment and no current folder; only our own path is added."""
+    return f"import sys; sys.path[:] = {sys.path!r}; from pageindex_local.parsing.worker import main; main()"
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    for stream in (child.stdin, child.stdout):
+        if stream is not None:
+            try:
+                stream.close()
+            except OSError:
+                continue
+    try:
+        child.wait(_CLOSE_TIMEOUT_S if child.poll() is None else 0)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
