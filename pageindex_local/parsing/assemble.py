@@ -22,7 +22,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
-    """One page as read. `characters` and `garbage` count characters before cleaning; `error` says why it is unreadable."""
+    """One page as read.
+
+    `characters` and `garbage` count characters before cleaning; `error` says why the page is unreadable, if it is.
+    """
 
     page_number: int
     label: str
@@ -76,34 +79,41 @@ def assemble_document(source: Source, records: Iterable[Head | PageRecord | End]
             end = record
     if end is None:
         raise DamagedSourceError("was read only in part.", subject=source.doc_id, next_step="Try again.")
-    warnings = list(end.warnings)
+    _check_readable(source, pages, end, textless, unreadable)
+    warnings = [*end.warnings, *_page_warnings(len(pages), textless, garbled, unreadable)]
+    return ParsedDocument(source, tag_running_lines(pages), end.outline, metadata, tuple(warnings))
+
+
+def _check_readable(source: Source, pages: list[Page], end: End, textless: list[int], unreadable: list[str]) -> None:
     if len(unreadable) == len(pages):
         raise DamagedSourceError(
             f"none of its {len(pages)} pages can be read: {unreadable[0]}.",
             subject=source.doc_id,
             next_step="Open it in a viewer and save it again, or get a fresh copy.",
         )
+    if len(textless) + len(unreadable) == len(pages) and not any(entry.page_number for entry in end.outline):
+        raise NoTextError(
+            f"none of its {len(pages)} pages has text: a scan without OCR, or blank.",
+            subject=source.doc_id,
+            next_step="Run an OCR program over it (ocrmypdf, for example) and index the result.",
+        )
+
+
+def _page_warnings(count: int, textless: list[int], garbled: list[int], unreadable: list[str]) -> list[str]:
+    warnings = []
     if unreadable:
         shown = "; ".join(unreadable[:3])
-        warnings.append(f"{len(unreadable)} of {len(pages)} pages cannot be read: {shown}.")
-    if len(textless) + len(unreadable) == len(pages):
-        if not any(entry.page_number for entry in end.outline):
-            raise NoTextError(
-                f"none of its {len(pages)} pages has text: a scan without OCR, or blank.",
-                subject=source.doc_id,
-                next_step="Run an OCR program over it (ocrmypdf, for example) and index the result.",
-            )
-        warnings.append(f"None of the {len(pages)} pages has text; only the outline can be indexed. Run OCR over it.")
-    elif len(textless) > _TEXTLESS_SHARE * len(pages):
-        warnings.append(
-            f"{len(textless)} of {len(pages)} pages have no text ({_ranges(textless)}): scanned pages need OCR."
-        )
+        warnings.append(f"{len(unreadable)} of {count} pages cannot be read: {shown}.")
+    if len(textless) + len(unreadable) == count:
+        warnings.append(f"None of the {count} pages has text; only the outline can be indexed. Run OCR over it.")
+    elif len(textless) > _TEXTLESS_SHARE * count:
+        warnings.append(f"{len(textless)} of {count} pages have no text ({_ranges(textless)}): scanned pages need OCR.")
     if garbled:
         warnings.append(
-            f"The text layer of {len(garbled)} of {len(pages)} pages is garbled ({_ranges(garbled)}): "
+            f"The text layer of {len(garbled)} of {count} pages is garbled ({_ranges(garbled)}): "
             "most characters have no known meaning. OCR would read them."
         )
-    return ParsedDocument(source, tag_running_lines(pages), end.outline, metadata, tuple(warnings))
+    return warnings
 
 
 def _ranges(numbers: list[int]) -> str:

@@ -4,6 +4,7 @@ Only columns of running text count. Cells of tables, terms beside their definiti
 better row by row, so they never make a column.
 """
 
+import itertools
 from collections.abc import Sequence
 
 from pageindex_local.parsing.pieces import Piece
@@ -76,9 +77,7 @@ def _is_gutter(pieces: Sequence[Piece], x: float, left_edge: float, right_edge: 
     # Both sides are running text. If the file writes them one after the other they are columns; if it goes to and fro
     # with every line, only justified lines tell columns from a table of long cells.
     beside = sorted([*left, *right], key=lambda piece: piece.order)
-    switches = sum(
-        1 for before, after in zip(beside, beside[1:], strict=False) if (before.x0 >= x) is not (after.x0 >= x)
-    )
+    switches = sum(1 for before, after in itertools.pairwise(beside) if (before.x0 >= x) is not (after.x0 >= x))
     if switches <= max(3, 0.25 * min(len(left), len(right))):
         return True
     return min(left_fill[1], right_fill[1]) >= _FULL_LINES

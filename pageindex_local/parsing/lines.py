@@ -4,6 +4,7 @@ Pieces on one baseline become one line (a number and its title, a contents entry
 Lines of one style that follow each other closely share a block.
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -120,9 +121,7 @@ def _line(parts: Sequence[Piece], block: int, to_display: Callable[[Box], Box] |
         bold = sum(len(part.text) for part in parts if part.bold) >= MOSTLY * total
         italic = sum(len(part.text) for part in parts if part.italic) >= MOSTLY * total
         lead = _lead(parts)
-        cells += sum(
-            1 for left, right in zip(parts, parts[1:], strict=False) if _gap(left, right) > _CELL_GAP * main.size
-        )
+        cells += sum(1 for left, right in itertools.pairwise(parts) if _gap(left, right) > _CELL_GAP * main.size)
         box = (
             min(part.raw[0] for part in parts),
             min(part.raw[1] for part in parts),

@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Generator
 from types import TracebackType
-from typing import IO
+from typing import IO, Self
 
 from pageindex_local.errors import DamagedSourceError, SourceError, SourceLimitError
 from pageindex_local.parsing.assemble import End, Head, PageRecord, assemble_document
@@ -31,7 +31,7 @@ class ParserProcess:
         self._messages: IO[bytes] | None = None
         self._pages = 0
 
-    def __enter__(self) -> "ParserProcess":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -68,7 +68,9 @@ class ParserProcess:
         if self._child is None:
             self._start()
         child = self._child
-        assert child is not None and child.stdin is not None and child.stdout is not None
+        assert child is not None
+        assert child.stdin is not None
+        assert child.stdout is not None
         late = threading.Event()
 
         def stop() -> None:
@@ -108,7 +110,7 @@ class ParserProcess:
                 self.close()
 
     def _start(self) -> None:
-        self._messages = tempfile.TemporaryFile()
+        self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
         self._child = subprocess.Popen(
             [sys.executable, "-I", "-c", _bootstrap()],
             stdin=subprocess.PIPE,

@@ -7,6 +7,7 @@ without limits on time and memory. It never renders a page and never decodes an 
 import contextlib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pageindex_local.errors import (
@@ -93,8 +94,12 @@ def _open(pymupdf: Any, source: Source, settings: ParseSettings, password: str |
     return document
 
 
+def _is_memory(error: Exception) -> bool:
+    return isinstance(error, MemoryError) or "malloc" in str(error) or "calloc" in str(error)
+
+
 def _damaged(source: Source, error: Exception) -> SourceError:
-    if isinstance(error, MemoryError) or "malloc" in str(error):
+    if _is_memory(error):
         return SourceLimitError(
             "needs more memory than parse.memory_bytes allows.",
             subject=source.doc_id,
@@ -109,9 +114,77 @@ def _damaged(source: Source, error: Exception) -> SourceError:
 
 
 def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) -> Iterator[Head | PageRecord | End]:
-    warnings: list[str] = []
+    count = _page_count(document, source, settings)
+    warnings = (
+        ["The file is damaged and was repaired; text or the outline may be missing."] if document.is_repaired else []
+    )
+    yield Head(count, _metadata(document))
+    labels = _labels(document, count, warnings)
+    entries = _outline(pymupdf, document, count, warnings)
+    outline = [OutlineEntry(entry.level, entry.title, entry.page_number) for entry in entries]
+    tops: dict[int, list[int]] = {}
+    for position, entry in enumerate(entries):
+        if entry.top is not None:
+            tops.setdefault(entry.page_number, []).append(position)
+    characters = 0
+    for index, label in enumerate(labels):
+        number = index + 1
+        try:
+            page = document.load_page(index)
+            record = _page(pymupdf, page, number, label)
+            if number in tops:
+                matrix = page.transformation_matrix * page.rotation_matrix
+                for position in tops[number]:
+                    top = float((pymupdf.Point(0, entries[position].top) * matrix).y)
+                    outline[position] = replace(outline[position], top=round(top, 1))
+            del page
+        except Exception as error:  # noqa: BLE001 - the binding raises many classes; a bad page costs itself only
+            if _is_memory(error):
+                raise _damaged(source, error) from None
+            reason = clean_text(str(error))[:200] or "unknown reason"
+            record = PageRecord(number, label, (), 0.0, 0.0, 0, 0, reason)
+        characters += record.characters
+        if characters > settings.max_characters:
+            raise SourceLimitError(
+                f"has more than parse.max_characters = {settings.max_characters:,} characters by page {number}.",
+                subject=source.doc_id,
+                next_step="Raise the limit, or split the file.",
+            )
+        yield record
+        if number % _SHRINK_EVERY == 0:
+            pymupdf.TOOLS.store_shrink(100)
+    yield End(tuple(outline), tuple(warnings))
+
+
+def _page(pymupdf: Any, page: Any, number: int, label: str) -> PageRecord:
+    flags = (
+        pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES
+    ) | pymupdf.TEXT_MEDIABOX_CLIP
+    blocks = page.get_textpage(flags=flags).extractDICT()["blocks"]
+    rotation = page.rotation_matrix
+
+    def to_display(box: Box) -> Box:
+        turned = pymupdf.Rect(box) * rotation
+        return turned.x0, turned.y0, turned.x1, turned.y1
+
+    lines = build_lines(blocks, to_display if page.rotation else None)
+    text = "".join([span["text"] for block in blocks for line in block.get("lines", ()) for span in line["spans"]])
+    garbage = 0 if text.isascii() and text.isprintable() else len(_GARBAGE.findall(text))
+    rect = page.rect
+    return PageRecord(
+        number,
+        label,
+        lines,
+        round(rect.width, 2),
+        round(rect.height, 2),
+        len(text) - text.count(" "),
+        garbage,
+    )
+
+
+def _page_count(document: Any, source: Source, settings: ParseSettings) -> int:
     try:
-        count = document.page_count
+        count = int(document.page_count)
     except Exception as error:  # noqa: BLE001 - the binding raises many classes
         raise _damaged(source, error) from None
     if count <= 0:
@@ -126,81 +199,21 @@ def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) 
             subject=source.doc_id,
             next_step="Raise the limit, or split the file.",
         )
-    if document.is_repaired:
-        warnings.append("The file is damaged and was repaired; text or the outline may be missing.")
-    metadata = {}
-    for key in _METADATA:
-        value = clean_text(str((document.metadata or {}).get(key) or "")[:_LONGEST_METADATA])
-        if value:
-            metadata[key] = value
-    yield Head(count, metadata)
+    return count
 
+
+def _metadata(document: Any) -> dict[str, str]:
+    found = document.metadata or {}
+    values = {key: clean_text(str(found.get(key) or "")[:_LONGEST_METADATA]) for key in _METADATA}
+    return {key: value for key, value in values.items() if value}
+
+
+def _labels(document: Any, count: int, warnings: list[str]) -> list[str]:
     try:
-        labels = page_labels(document.get_page_labels(), count)
+        return page_labels(document.get_page_labels(), count)
     except Exception:  # noqa: BLE001 - labels are a nicety
-        labels = page_labels((), count)
         warnings.append("The page labels are broken; physical page numbers are used.")
-    entries = _outline(pymupdf, document, count, warnings)
-    tops: dict[int, list[int]] = {}
-    for position, entry in enumerate(entries):
-        if entry.top is not None:
-            tops.setdefault(entry.page_number, []).append(position)
-
-    flags = (pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES) | (
-        pymupdf.TEXT_MEDIABOX_CLIP
-    )
-    outline = [OutlineEntry(entry.level, entry.title, entry.page_number) for entry in entries]
-    characters = 0
-    for index in range(count):
-        number = index + 1
-        try:
-            page = document.load_page(index)
-            rotation = page.rotation_matrix if page.rotation else None
-            blocks = page.get_textpage(flags=flags).extractDICT()["blocks"]
-            rect = page.rect
-            if number in tops:
-                matrix = page.transformation_matrix * page.rotation_matrix
-                for position in tops[number]:
-                    entry = entries[position]
-                    top = float((pymupdf.Point(0, entry.top) * matrix).y)
-                    outline[position] = OutlineEntry(entry.level, entry.title, number, round(top, 1))
-        except MemoryError as error:
-            raise _damaged(source, error) from None
-        except Exception as error:  # noqa: BLE001 - the binding raises many classes; a bad page costs itself only
-            if "malloc" in str(error):
-                raise _damaged(source, error) from None
-            yield PageRecord(
-                number, labels[index], (), 0.0, 0.0, 0, 0, clean_text(str(error))[:200] or "unknown reason"
-            )
-            continue
-
-        def to_display(box: Box, rotation: Any = rotation) -> Box:
-            turned = pymupdf.Rect(box) * rotation
-            return turned.x0, turned.y0, turned.x1, turned.y1
-
-        lines = build_lines(blocks, to_display if rotation is not None else None)
-        text = "".join([span["text"] for block in blocks for line in block.get("lines", ()) for span in line["spans"]])
-        garbage = 0 if text.isascii() and text.isprintable() else len(_GARBAGE.findall(text))
-        characters += len(text)
-        if characters > settings.max_characters:
-            raise SourceLimitError(
-                f"has more than parse.max_characters = {settings.max_characters:,} characters by page {number} of {count}.",
-                subject=source.doc_id,
-                next_step="Raise the limit, or split the file.",
-            )
-        yield PageRecord(
-            number,
-            labels[index],
-            lines,
-            round(rect.width, 2),
-            round(rect.height, 2),
-            len(text) - text.count(" "),
-            garbage,
-        )
-        del page, blocks, text
-        if number % _SHRINK_EVERY == 0:
-            pymupdf.TOOLS.store_shrink(100)
-    yield End(tuple(outline), tuple(warnings))
+        return page_labels((), count)
 
 
 def _outline(pymupdf: Any, document: Any, count: int, warnings: list[str]) -> list[RawEntry]:

@@ -47,8 +47,8 @@ def find_sources(inputs: Sequence[Path], *, exclude: Sequence[str] = ()) -> list
     """The files to index, sorted by `doc_id`.
 
     A folder is a collection's root: its files of the known suffixes are taken at any depth, with their path below it as
-    `doc_id` (POSIX, NFC). Hidden files and folders, and links that leave the root, are left out. A file given by itself is
-    taken whatever its suffix, under its name. `exclude` are shell patterns over `doc_id`.
+    `doc_id` (POSIX, NFC). Hidden files and folders, and links that leave the root, are left out. A file given by itself
+    is taken whatever its suffix, under its name. `exclude` are shell patterns over `doc_id`.
 
     Raises:
         SourceError: an input does not exist, is no file or folder, or two files would get the same `doc_id`.

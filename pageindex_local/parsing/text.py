@@ -1,7 +1,7 @@
 """A Markdown or text file in, blocks of verbatim lines out. There are no pages: a block stands for one.
 
-Lines are kept as they are, except that characters which could steer a terminal or a reader are dropped and that very long
-lines are split where a sentence or a word ends.
+Lines are kept as they are, except that characters which could steer a terminal or a reader are dropped and that very
+long lines are split where a sentence or a word ends.
 """
 
 import re

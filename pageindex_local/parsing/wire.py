@@ -46,18 +46,17 @@ def encode_record(record: Head | PageRecord | End) -> bytes:
             [line.text, *line.box, line.size, line.font, line.bold, line.italic, line.block, line.cells, line.lead]
             for line in record.lines
         ]
-        page = record
         return _line(
             [
                 "P",
-                page.page_number,
-                page.label,
+                record.page_number,
+                record.label,
                 lines,
-                page.width,
-                page.height,
-                page.characters,
-                page.garbage,
-                page.error,
+                record.width,
+                record.height,
+                record.characters,
+                record.garbage,
+                record.error,
             ]
         )
     if isinstance(record, Head):

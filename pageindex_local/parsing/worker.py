@@ -1,7 +1,7 @@
 """The parser child: requests on standard input, records on standard output, one line of JSON each.
 
-Started by `parser_process`, never imported by it. Limits its own address space and processor time for every document; what
-ends it ends one document.
+Started by `parser_process`, never imported by it. Limits its own address space and processor time for every document;
+what ends it ends one document.
 """
 
 import os
