@@ -1,48 +1,15 @@
 """Page records in the order they are read in, one parsed document with its warnings out. Knows no file format."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from pageindex_local.errors import DamagedSourceError, NoTextError
 from pageindex_local.headings.running_heads import tag_running_lines
-from pageindex_local.records import Line, OutlineEntry, Page, ParsedDocument, Source
+from pageindex_local.parsing.page_records import End, Head, PageRecord
+from pageindex_local.records import Line, Page, ParsedDocument, Source
 
 _GARBLED_SHARE = 0.3  # of a page's characters that are controls, private use or unknown glyphs
 _TEXTLESS_SHARE = 0.2  # of pages without text that is worth a warning: more than blank backs of chapters
 _EMPTY_LINE = Line("")
-
-
-@dataclass(frozen=True, slots=True)
-class Head:
-    """What is known before the first page."""
-
-    page_count: int
-    metadata: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageRecord:
-    """One page as read.
-
-    `characters` and `garbage` count characters before cleaning; `error` says why the page is unreadable, if it is.
-    """
-
-    page_number: int
-    label: str
-    lines: tuple[Line, ...]
-    width: float
-    height: float
-    characters: int
-    garbage: int
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    """What is known after the last page."""
-
-    outline: tuple[OutlineEntry, ...]
-    warnings: tuple[str, ...]
 
 
 def assemble_document(source: Source, records: Iterable[Head | PageRecord | End]) -> ParsedDocument:

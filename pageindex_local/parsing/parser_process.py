@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import IO, Self
 
 from pageindex_local.errors import DamagedSourceError, SourceError, SourceLimitError
-from pageindex_local.parsing.assemble import End, Head, PageRecord, assemble_document
+from pageindex_local.parsing.assemble import assemble_document
+from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.parsing.wire import Request, decode_record, encode_request
 from pageindex_local.records import ParsedDocument, Source
 from pageindex_local.settings import ParseSettings

@@ -17,10 +17,10 @@ from pageindex_local.errors import (
     SourceError,
     SourceLimitError,
 )
-from pageindex_local.parsing.assemble import End, Head, PageRecord, assemble_document
 from pageindex_local.parsing.clean import clean_text
 from pageindex_local.parsing.lines import build_lines
 from pageindex_local.parsing.page_labels import page_labels
+from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.parsing.pdf_outline import MOST_ENTRIES, RawEntry, read_outline
 from pageindex_local.records import Box, OutlineEntry, ParsedDocument, Source
 from pageindex_local.settings import ParseSettings
@@ -38,6 +38,8 @@ def parse_pdf(source: Source, settings: ParseSettings, *, password: str | None =
     Raises:
         SourceError: as `read_pdf`, and `NoTextError` where no page has text and no outline leads to one.
     """
+    from pageindex_local.parsing.assemble import assemble_document  # noqa: PLC0415 - the child needs no headings
+
     return assemble_document(source, read_pdf(source, settings, password=password))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pageindex_local import errors
 from pageindex_local.errors import DamagedSourceError, SourceError
-from pageindex_local.parsing.assemble import End, Head, PageRecord
+from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.records import Line, MediaType, OutlineEntry, Source
 from pageindex_local.settings import ParseSettings
 
