@@ -52,8 +52,8 @@ def _depth(title: str, line: Line | None) -> int | None:
 def _contradict(levels: Sequence[int], depths: Sequence[int | None]) -> float:
     """The share of numbered entries that are not on the usual level of their depth, counted from chapters inwards.
 
-    A part above some chapters only shifts levels by whole blocks, so a level counts as usual where at least a quarter of
-    the entries of that depth have it.
+    A part above some chapters only shifts levels by whole blocks, so a level counts as usual where at least a quarter
+    of the entries of that depth have it.
     """
     found: dict[int, Counter[int]] = defaultdict(Counter)
     for level, depth in zip(levels, depths, strict=True):

@@ -1,0 +1,171 @@
+"""What the sources saw in, one list of headings out, with the reason why each source was used or not.
+
+The strongest source that passed its checks is the base; layout fills only where the base is too coarse to navigate, and
+only with headings that look like the confirmed ones or carry on their numbering.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from pageindex_local.headings.evidence import HeadingEvidence, SourceReport, SourceResult, titles_alike
+from pageindex_local.headings.outline_levels import close_up
+from pageindex_local.headings.printed_toc.entries import NumberKind, number_kind
+from pageindex_local.records import Heading, ParsedDocument, Span
+from pageindex_local.settings import TreeSettings
+
+_TRUSTED_OUTLINE = 0.9
+_USABLE_OUTLINE = 0.4
+_USABLE_TOC = 0.6
+_COARSE_PAGES = 8.0
+_LONG_LEAF_PAGES = 4
+_FORM_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The result of every source that could be asked."""
+
+    outline: SourceResult
+    toc: SourceResult
+    layout: SourceResult
+
+
+def fuse_sources(document: ParsedDocument, sources: Sources, settings: TreeSettings) -> HeadingEvidence:
+    """The headings of the document by precedence: verified outline, printed contents, layout.
+
+    `settings.strategy` may name one source alone. Headings of the base keep their origin; those that layout adds to it
+    keep theirs.
+    """
+    base_name, base, why = _choose_base(sources, settings.strategy)
+    added: tuple[Heading, ...] = ()
+    if base_name in ("outline", "toc") and settings.strategy in ("auto", "model"):
+        trusted = base_name == "outline" and sources.outline.confidence >= _TRUSTED_OUTLINE
+        added = _finer_headings(document, base, sources.layout.headings, settings, trusted=trusted)
+    headings = _merge(base, added)
+    used = {"outline": 0, "toc": 0, "layout": len(added)}
+    used[base_name] += len(base)
+    reports = tuple(
+        SourceReport(name, len(result.headings), used[name], result.confidence, f"{result.reason}; {why[name]}")
+        for name, result in (("outline", sources.outline), ("toc", sources.toc), ("layout", sources.layout))
+    )
+    candidates = _unite(headings, sources.layout.candidates, sources.layout.headings)
+    return HeadingEvidence(headings, candidates, reports, _open_regions(document, headings, settings))
+
+
+def _choose_base(sources: Sources, strategy: str) -> tuple[str, tuple[Heading, ...], dict[str, str]]:
+    why = {"outline": "not used", "toc": "not used", "layout": "not used"}
+    if strategy in ("outline", "toc", "layout"):
+        why[strategy] = "asked for alone"
+        chosen = {"outline": sources.outline, "toc": sources.toc, "layout": sources.layout}[strategy]
+        return strategy, chosen.headings, why
+    outline, toc = sources.outline, sources.toc
+    good_toc = toc.confidence >= _USABLE_TOC and len(toc.headings) >= 2
+    if outline.headings and outline.confidence >= _TRUSTED_OUTLINE:
+        why["outline"] = "used: it agrees with the pages"
+        return "outline", outline.headings, why
+    if outline.headings and outline.confidence >= _USABLE_OUTLINE:
+        if good_toc and len(toc.headings) >= 0.5 * len(outline.headings):
+            why["outline"] = "not used: the printed contents agree better with the pages"
+            why["toc"] = "used: most entries are printed where it says"
+            return "toc", toc.headings, why
+        why["outline"] = "used where it agrees with the pages; the rest of it was dropped"
+        return "outline", outline.headings, why
+    if outline.headings:
+        why["outline"] = "not used: too few of its titles are printed where it points"
+    if good_toc:
+        why["toc"] = "used: most entries are printed where it says"
+        return "toc", toc.headings, why
+    if toc.headings:
+        why["toc"] = "not used: too few entries are printed where it says"
+    why["layout"] = "used: nothing stronger holds"
+    return "layout", sources.layout.headings, why
+
+
+def _finer_headings(
+    document: ParsedDocument,
+    base: Sequence[Heading],
+    layout: Sequence[Heading],
+    settings: TreeSettings,
+    *,
+    trusted: bool,
+) -> tuple[Heading, ...]:
+    """Layout headings that subdivide leaves of the base which are too long, with levels below their leaf."""
+    if not base or not layout:
+        return ()
+    fine: list[Heading] = []
+    starts = [heading.span[0] for heading in base]
+    ends = [*starts[1:], document.line_count]
+    lengths = _page_lengths(document, base)
+    mean = sum(lengths) / len(lengths)
+    coarse = not trusted and (mean >= _COARSE_PAGES or _follows_a_form(base))
+    for position, heading in enumerate(base):
+        has_children = position + 1 < len(base) and base[position + 1].level > heading.level
+        length = lengths[position]
+        inside = _within(layout, heading.span[1], ends[position])
+        if not inside or (has_children and not coarse):
+            continue
+        if coarse or length > settings.max_pages_per_node:
+            fine.extend(_below(heading, inside))
+        elif not trusted and length >= _LONG_LEAF_PAGES:
+            numbered = [item for item in inside if number_kind(item.title)[0] is not NumberKind.NONE]
+            if number_kind(heading.title)[0] is not NumberKind.NONE:
+                fine.extend(_below(heading, numbered))
+    return tuple(fine)
+
+
+def _follows_a_form(base: Sequence[Heading]) -> bool:
+    """Whether the base lists what a form prescribes (the Items of a filing) and not the sections the author wrote."""
+    items = sum(number_kind(heading.title)[0] is NumberKind.ITEM for heading in base)
+    return items >= 5 and items >= _FORM_SHARE * len(base)
+
+
+def _page_lengths(document: ParsedDocument, base: Sequence[Heading]) -> list[int]:
+    pages = [heading.page_number for heading in base]
+    ends = [*pages[1:], len(document.pages)]
+    return [max(1, end - start + 1) for start, end in zip(pages, ends, strict=True)]
+
+
+def _within(layout: Sequence[Heading], start: int, end: int) -> list[Heading]:
+    places = [heading.span[0] for heading in layout]
+    return list(layout[bisect_left(places, start) : bisect_left(places, end)])
+
+
+def _below(parent: Heading, inside: Sequence[Heading]) -> list[Heading]:
+    """The headings one level and more below their parent; what only repeats the parent's title is left out."""
+    kept = [heading for heading in inside if not titles_alike(heading.title, parent.title)]
+    levels = close_up([heading.level for heading in kept])
+    return [replace(heading, level=parent.level + level) for heading, level in zip(kept, levels, strict=True)]
+
+
+def _merge(base: Sequence[Heading], added: Sequence[Heading]) -> tuple[Heading, ...]:
+    headings = sorted((*base, *added), key=lambda heading: (heading.span[0], heading.level))
+    levels = close_up([heading.level for heading in headings])
+    return tuple(
+        heading if heading.level == level else replace(heading, level=level)
+        for heading, level in zip(headings, levels, strict=True)
+    )
+
+
+def _unite(*groups: Sequence[Heading]) -> tuple[Heading, ...]:
+    """All headings of the groups in document order, one for each starting line; earlier groups win."""
+    by_line: dict[int, Heading] = {}
+    for group in groups:
+        for heading in group:
+            by_line.setdefault(heading.span[0], heading)
+    return tuple(by_line[line] for line in sorted(by_line))
+
+
+def _open_regions(document: ParsedDocument, headings: Sequence[Heading], settings: TreeSettings) -> tuple[Span, ...]:
+    """Stretches longer than a node may be that hold no heading."""
+    starts = [0, *(heading.span[0] for heading in headings), document.line_count]
+    first_lines = [page.first_line for page in document.pages]
+    regions = []
+    for start, end in pairwise(starts):
+        if end <= start:
+            continue
+        pages = bisect_right(first_lines, end - 1) - bisect_right(first_lines, start) + 1
+        if pages > settings.max_pages_per_node or not headings:
+            regions.append((start, end))
+    return tuple(regions)
