@@ -29,8 +29,8 @@ class ModelEntry(BaseModel):
     """One model that can be opened: a GGUF file, or a server on this machine.
 
     `file` is absolute, starts with `~`, is relative to `folder` (where the entry stands), or lies inside the installed
-    Python package `package`. `sha256` is empty only for a file given by path, which is then taken as it is. `convert_to`
-    is the llama.cpp file type the file is converted to once, before it is run. `template_variables` are handed to the
+    Python package `package`. `sha256` is empty only for a file given by path, which is then taken as it is.
+    `convert_to` is the llama.cpp file type it is converted to once, before it is run. `template_variables` go to the
     chat template; `answer_prefix` is put after it, where a model needs it to answer without thinking first.
     """
 
