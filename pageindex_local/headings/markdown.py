@@ -1,7 +1,7 @@
 """Markdown lines in, headings by CommonMark out, with exact line numbers and plain-text titles.
 
-Only headings of the document itself count: not those inside fences, indented code, quotes, lists or HTML, and nothing in
-a front matter block.
+Only headings of the document itself count: not those inside fences, indented code, quotes, lists or HTML, and nothing
+in a front matter block.
 """
 
 import re
