@@ -278,9 +278,11 @@ def _print_table(results: Sequence[FileResult]) -> None:
         f"{total['search_cost_worst']:5.0f} {total['pages_per_second']:5.0f}"
     )
     print(
-        f"{total['pages']:.0f} pages in {total['cpu_seconds']:.1f} processor seconds "
-        f"(parsing {total['parse_share']:.0%}); model calls {total['model_calls']:.0f} ({total['cached_calls']:.0f} cached), tokens "
-        f"{total['input_tokens']:.0f} in, {total['output_tokens']:.0f} out"
+        f"{total['pages']:.0f} pages, {total['cpu_seconds']:.1f} processor seconds, {total['parse_share']:.0%} parsing"
+    )
+    print(
+        f"model calls {total['model_calls']:.0f} ({total['cached_calls']:.0f} cached), "
+        f"tokens {total['input_tokens']:.0f} in, {total['output_tokens']:.0f} out"
     )
 
 
