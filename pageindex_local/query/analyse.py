@@ -120,7 +120,7 @@ def _names(sentences: list[str]) -> tuple[str, ...]:
                 words.pop()
             name = " ".join(words)
             at_start = not sentence[: match.start()].strip()
-            ordinary = at_start and match.group() == name and len(words) == 1 and name[1:].islower()
+            ordinary = at_start and len(words) == 1 and name[1:].islower()
             if len(name) > 1 and not ordinary and index_text(name) and not _is_date_word(name):
                 names[name] = None
     return tuple(names)

@@ -110,7 +110,7 @@ def _is_tabular(text: str) -> bool:
 
 def _ends_block(text: str, after: str, width: int) -> bool:
     """Whether a line ends its paragraph or is a heading: short, no comma or hyphen at its end, a capital next."""
-    return len(text) < 0.7 * width and text[-1] not in ",;-&" and not after[:1].islower()
+    return len(text) < 0.7 * width and text[-1] not in ",;-&" and not (after[:1].islower() or after[:1].isdigit())
 
 
 def _sentences(page_number: int, run: Sequence[tuple[int, str]]) -> Iterator[Segment]:

@@ -14,7 +14,7 @@ from pageindex_local.query.citations import (
 )
 from pageindex_local.query.excerpts import weigh_text, word_weights
 from pageindex_local.query.rerank import Candidate
-from pageindex_local.query.retrieve import Findings, SearchedDocument
+from pageindex_local.query.find import Findings, SearchedDocument
 
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length

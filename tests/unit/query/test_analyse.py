@@ -1,0 +1,43 @@
+import pytest
+
+from pageindex_local.query.analyse import analyse_question
+
+
+def test_analyse_question_with_many_parts_finds_each() -> None:
+    question = analyse_question('What does section 4.9.1 of "source packages" say in 2021 about Q3 2020?')
+    assert question.phrases == ("source packages",)
+    assert question.section_numbers == ("4.9.1",)
+    assert question.years == (2021, 2020)
+    assert question.periods == ("2020Q3",)
+
+
+def test_analyse_question_weighs_the_sentence_that_asks_most() -> None:
+    question = analyse_question("Assume a careful reader. Which valve closes first? If none closes, write zero.")
+    weights = {word.word: word.weight for word in question.words}
+    assert weights["valve"] == 1.0
+    assert weights["reader"] < 1.0
+    assert weights["zero"] < weights["reader"]
+
+
+def test_analyse_question_keeps_question_words_when_nothing_else_is_there() -> None:
+    assert [word.word for word in analyse_question("Who is it?").words] == ["who", "is", "it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("How much fuel was sold?", True),
+        ("What is the ratio of rope to chain?", True),
+        ("Who may open the gate?", False),
+    ],
+)
+def test_analyse_question_about_quantities_asks_for_figures(text: str, expected: bool) -> None:
+    assert analyse_question(text).asks_figures is expected
+
+
+def test_analyse_question_names_leave_out_ordinary_sentence_starts() -> None:
+    assert analyse_question("Ropes of the Northern Quay and of JnJ in May?").names == ("Northern Quay", "JnJ")
+
+
+def test_analyse_question_of_nothing_has_no_words() -> None:
+    assert analyse_question("?!").words == ()

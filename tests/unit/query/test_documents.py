@@ -1,0 +1,59 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from pageindex_local.query.analyse import analyse_question
+from pageindex_local.query.documents import is_abbreviation, rank_documents, score_documents
+from pageindex_local.query.fulltext import open_search_index
+from tests.sections import Section
+from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
+
+
+def test_score_documents_divides_the_sum_by_the_root_of_one_more() -> None:
+    scores = score_documents([("a", 2.0), ("b", 5.0), ("a", 4.0), ("a", 1.0)])
+    assert scores == {"a": pytest.approx(7 / math.sqrt(4)), "b": pytest.approx(5 / math.sqrt(2))}
+
+
+@pytest.mark.parametrize(
+    ("short", "name", "expected"),
+    [
+        ("AMEX", "americanexpress", True),
+        ("JnJ", "johnsonjohnson", True),
+        ("Amex", "americanexpress", False),
+        ("EBITDA", "americanexpress", False),
+        ("IBM", "verizon", False),
+    ],
+)
+def test_is_abbreviation_follows_the_letters_of_a_name(short: str, name: str, expected: bool) -> None:
+    assert is_abbreviation(short, name) is expected
+
+
+def ranked(tmp_path: Path, documents: dict[str, list[Section]], question: str) -> tuple[list[str], tuple[str, ...]]:
+    store, release = publish(tmp_path, documents)
+    with open_search_index(store, release) as index:
+        choice = rank_documents(index, analyse_question(question))
+    return [found.document.doc_id for found in choice.ranked], choice.notices
+
+
+def test_rank_documents_by_their_text_puts_the_one_that_speaks_of_it_first(tmp_path: Path) -> None:
+    documents = {"a.pdf": HARBOUR, "b.pdf": ORCHARD}
+    assert ranked(tmp_path, documents, "When are apple trees pruned?")[0][0] == "b.pdf"
+    assert ranked(tmp_path / "again", documents, "Who owns the yellow buoys?")[0][0] == "a.pdf"
+
+
+def test_rank_documents_by_name_and_year_prefers_the_version_asked_for(tmp_path: Path) -> None:
+    text = [Section("fee", "Fees", ["The fee is paid monthly.", *filler("fee")])]
+    documents = {f"{name}_{year}.pdf": text for name in ("northport", "southport") for year in (2020, 2021)}
+    order, notices = ranked(tmp_path, documents, "What is the Southport fee in 2020?")
+    assert order[0] == "southport_2020.pdf"
+    assert notices == ()
+
+
+def test_rank_documents_without_the_year_asked_names_the_nearest(tmp_path: Path) -> None:
+    text = [Section("fee", "Fees", ["The fee is paid monthly.", *filler("fee")])]
+    documents = {"northport_2018.pdf": text, "northport_2021.pdf": text, "other.pdf": ORCHARD}
+    _, notices = ranked(tmp_path, documents, "What is the Northport fee in 2022?")
+    assert len(notices) == 1
+    assert "2022" in notices[0]
+    assert "2021" in notices[0]
