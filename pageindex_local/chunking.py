@@ -120,9 +120,8 @@ def _read_candidates(
     for heading in _narrative_starts(document, lines, sorted(best), asked_spans, settings):
         best[heading.span[0]] = heading, False
     body_size = _body_size(lines)
-    starts = sorted(best)
     found: list[Candidate] = []
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, following in pairwise([*sorted(best), len(lines)]):
         heading, is_evidence = best[start]
         found.append(Candidate(heading, _entry(lines, heading, following, body_size), is_evidence))
     return found

@@ -17,7 +17,7 @@ from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree,
 from pageindex_local.settings import SummarySettings
 from pageindex_local.summary_checks import find_summary_problems, tidy_summary
 from pageindex_local.summary_tasks import Summary, SummaryTask, description_task, leaf_task, parent_task
-from pageindex_local.tree.text import own_text
+from pageindex_local.tree.text import own_paragraphs
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def summarise_tree(
             elif node.children:
                 tasks.append(parent_task(tree, node, done, writer, settings))
             else:
-                tasks.append(leaf_task(node, own_text(document, tree, node), writer, settings))
+                tasks.append(leaf_task(node, own_paragraphs(document, tree, node), writer, settings))
         done |= _write(tasks, writer, settings, progress)
     description = _kept_description(tree, before, done)
     if description is None:

@@ -6,8 +6,6 @@ Text in, text out. A title comes from a file that nobody vetted, and ends on a t
 import re
 import unicodedata
 
-from pageindex_local.headings.evidence import split_number
-
 MAX_TITLE_CHARS = 200
 _GROUNDED_WORDS = 10
 _GROUNDED_CHARS = 72
@@ -18,6 +16,11 @@ _ESCAPES = re.compile(
 )
 _SPACES = re.compile(r"\s+")
 _CLAUSE_END = re.compile(r"(?<=\w\w)[.!?;:](?=\s|$)|[。！？；]")
+_SECTION_NUMBER = re.compile(
+    r"^(?:(?:chapter|section|part|appendix|annex|article|item|kapitel|teil|anhang|§)\s*(?:\d+|[ivxlc]+|[a-z])\b"
+    r"|\d+(?=[.\s)])|[ivxlc]+(?=[.)])|[a-z](?=[.)]\s|[.-]?\d))(?:[.\-]\d+[a-z]?)*[.):]*\s+(?=\S)",
+    re.IGNORECASE,
+)
 # Joiners and the two plain direction marks are part of correct Persian, Hebrew and Indic text. The override, embedding
 # and isolate characters can make a title read as something else, and are dropped with the other invisible ones.
 _KEPT_FORMAT = frozenset("\u200c\u200d\u200e\u200f\u061c")
@@ -55,13 +58,11 @@ def grounded_title(text: str) -> str:
 def split_title(title: str) -> tuple[str, str]:
     """A title's section number, empty where there is none for certain, and the rest.
 
-    Stricter than the headings' own reading: the `A` of `A storm` and the `I` of `I am born` are words. A number has a
-    digit, a word such as `Appendix` before it, or a mark behind it.
+    A number has a digit, a word such as `Appendix` before it, or a mark behind it: the `A` of `A storm` and the `I` of
+    `I am born` are words.
     """
-    number, rest = split_number(title)
-    if rest and (any(map(str.isdigit, number)) or " " in number or number.endswith((".", ")", ":"))):
-        return number, rest
-    return "", title
+    found = _SECTION_NUMBER.match(title)
+    return (found.group().strip(), title[found.end() :]) if found else ("", title)
 
 
 def cut_words(text: str, limit: int) -> str:

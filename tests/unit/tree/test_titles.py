@@ -1,6 +1,6 @@
 import pytest
 
-from pageindex_local.tree.titles import MAX_TITLE_CHARS, clean_title, grounded_title, is_clean_title
+from pageindex_local.tree.titles import MAX_TITLE_CHARS, clean_title, grounded_title, is_clean_title, split_title
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,23 @@ def test_grounded_title_takes_the_first_clause() -> None:
 
 def test_grounded_title_of_text_without_words_is_empty() -> None:
     assert grounded_title("--- *** 。") == ""
+
+
+@pytest.mark.parametrize(
+    ("title", "number", "rest"),
+    [
+        ("3 Cats", "3", "Cats"),
+        ("3.1.4. Length", "3.1.4.", "Length"),
+        ("Appendix A.2 Tools", "Appendix A.2", "Tools"),
+        ("Appendix B: Tools", "Appendix B:", "Tools"),
+        ("IV. Dogs", "IV.", "Dogs"),
+        ("A.1 Fur", "A.1", "Fur"),
+        ("A storm", "", "A storm"),
+        ("I am born", "", "I am born"),
+        ("Mix and match", "", "Mix and match"),
+        ("3D printing", "", "3D printing"),
+        ("42", "", "42"),
+    ],
+)
+def test_split_title_takes_only_certain_numbers(title: str, number: str, rest: str) -> None:
+    assert split_title(title) == (number, rest)
