@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pageindex_local.llm.base import TextModel
 from pageindex_local.query.answer import WrittenAnswer, write_answer
 from pageindex_local.query.assemble import Turn
-from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
 from pageindex_local.query.find import Findings, find_pages
+from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
 from pageindex_local.query.trace import Trace
 from pageindex_local.records import Usage
 from pageindex_local.settings import QuerySettings

@@ -114,12 +114,13 @@ def _names(sentences: list[str]) -> tuple[str, ...]:
     for sentence in sentences:
         for match in _NAME.finditer(sentence):
             words = match.group().split()
-            while words and (is_stop_word(words[0].casefold()) or words[0] in {"of", "&"}):
-                words.pop(0)
             while words and words[-1] in {"of", "&"}:
                 words.pop()
-            name = " ".join(words)
             at_start = not sentence[: match.start()].strip()
+            while words and (is_stop_word(words[0].casefold()) or words[0] in {"of", "&"}):
+                words.pop(0)
+                at_start = False
+            name = " ".join(words)
             ordinary = at_start and len(words) == 1 and name[1:].islower()
             if len(name) > 1 and not ordinary and index_text(name) and not _is_date_word(name):
                 names[name] = None

@@ -7,50 +7,63 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.query.analyse import Question
-from pageindex_local.query.documents import name_words, names_document
+from pageindex_local.query.documents import match_names, name_words, names_document
 from pageindex_local.query.evidence import HEAD_WEIGHT, TITLE_WEIGHT, Evidence
 from pageindex_local.query.fulltext import SearchIndex
 from pageindex_local.query.words import split_words
 
-STRANGER_FACTOR = 0.2  # the question names something that the documents never mention and that they are not about
+STRANGER_FACTOR = 0.2  # what is left where the question is about something that the searched documents are not
+_OTHERS_NAME = 0.5  # a name match above this makes a document the one that is asked about
 
 
 @dataclass(frozen=True, slots=True)
 class Confidence:
-    """How far the documents speak of what is asked. `unknown` are names of the question that none of them holds."""
+    """How far the documents speak of what is asked, 0 to 1.
+
+    `unknown` are names of the question that the best document never mentions; `elsewhere` the documents of the release
+    that the question names while none of those searched is named.
+    """
 
     value: float
     coverage: float
-    unknown: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
 
 def measure_confidence(index: SearchIndex, question: Question, found: Sequence[Evidence]) -> Confidence:
     """The share of the question that the best page holds, cut down where the question is about a stranger.
 
-    A name counts as known where all its words occur in one document. Unknown names are forgiven where the question also
-    names the document itself: then they are its own abbreviations, or words the asker brought along.
+    A stranger is another document of the release that the question names, or a name that no page mentions. Unknown
+    names are forgiven where the question also names the document itself: then they are words the asker brought along.
     """
-    best, coverage, unknown = 0.0, 0.0, tuple(question.names)
+    named = {
+        evidence.document.doc_key
+        for evidence in found
+        if any(names_document(name, evidence.document) for name in question.names)
+    }
+    searched = {evidence.document.doc_key for evidence in found}
+    matches = match_names(question, index.documents)
+    named |= {key for key in searched if matches[key] >= _OTHERS_NAME}
+    others = [key for key, match in matches.items() if match >= _OTHERS_NAME and key not in searched]
+    elsewhere = tuple(sorted(index.documents[key].doc_id for key in others)) if not named else ()
+    best = Confidence(0.0, 0.0, question.names, elsewhere)
     for evidence in found:
         if not evidence.pages:
             continue
         missing = tuple(name for name in question.names if not _is_known(index, evidence, name))
-        named = any(names_document(name, evidence.document) for name in question.names)
-        value = evidence.best_share * (STRANGER_FACTOR if missing and not named else 1.0)
-        if value > best:
-            best, coverage, unknown = value, evidence.coverage, () if named else missing
-    return Confidence(round(best, 4), round(coverage, 4), unknown)
+        own = evidence.document.doc_key in named
+        value = evidence.best_share * (STRANGER_FACTOR if elsewhere or (missing and not own) else 1.0)
+        if value > best.value:
+            coverage = round(evidence.coverage, 4)
+            best = Confidence(round(value, 4), coverage, () if own else missing, elsewhere)
+    return best
 
 
 def _is_known(index: SearchIndex, evidence: Evidence, name: str) -> bool:
+    """Whether a document mentions a name: its words one after another, or each of them in the document's own name."""
     own = name_words(evidence.document)
-    for word in split_words(name):
-        if word.isdigit() or word in own:
-            continue
-        idf = evidence.matched.get(word)
-        if idf is None:
-            weights = (TITLE_WEIGHT, HEAD_WEIGHT, 1.0)
-            idf = index.page_hits(word, evidence.document.page_rows, weights).idf
-        if not idf:
-            return False
-    return True
+    words = [word for word in split_words(name) if not word.isdigit()]
+    if not words or all(word in own for word in words) or "".join(words) in own:
+        return True
+    weights = (TITLE_WEIGHT, HEAD_WEIGHT, 1.0)
+    return bool(index.page_hits(" ".join(words), evidence.document.page_rows, weights).rows)

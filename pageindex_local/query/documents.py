@@ -21,6 +21,7 @@ NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for t
 YEAR_WEIGHT = 0.5
 PERIOD_WEIGHT = 0.5
 _OPENING_WORDS = 120  # about what a title page says
+_ACRONYM_LETTERS = 4
 _SUFFIX = re.compile(r"\.(?:pdf|md|markdown|txt|text)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PERIOD = re.compile(r"((?:19|20)\d\d)[\W_]*(Q[1-4]|H[12])", re.IGNORECASE)
@@ -148,13 +149,15 @@ def match_names(question: Question, documents: Mapping[str, IndexedDocument]) ->
 
 
 def names_document(name: str, document: IndexedDocument) -> bool:
-    """Whether a name of the question is one of the document itself: in its id, or on its first pages and title-like."""
+    """Whether a name of the question is the document's own: in its id, or on its title page (short acronyms aside)."""
     own = name_words(document)
     words = split_words(name)
     if any(word in own for word in words) or "".join(words) in own or is_abbreviation(name, "".join(own)):
         return True
-    opening = document.opening.casefold().split()
-    return bool(words) and opening[:_OPENING_WORDS].count(words[0]) > 0 and " ".join(words) in " ".join(opening)
+    if len(words) == 1 and len(name) <= _ACRONYM_LETTERS and name.isupper():
+        return False
+    opening = " ".join(document.opening.casefold().split()[:_OPENING_WORDS])
+    return bool(words) and f" {' '.join(words)} " in f" {opening} "
 
 
 def is_abbreviation(short: str, squeezed: str) -> bool:

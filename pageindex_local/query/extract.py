@@ -13,8 +13,8 @@ from pageindex_local.query.citations import (
     quote_words,
 )
 from pageindex_local.query.excerpts import weigh_text, word_weights
-from pageindex_local.query.rerank import Candidate
 from pageindex_local.query.find import Findings, SearchedDocument
+from pageindex_local.query.rerank import Candidate
 
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length

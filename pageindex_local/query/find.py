@@ -173,6 +173,7 @@ def _find(
         details["evidence"] = findings.confidence.value
         details["coverage"] = findings.confidence.coverage
         details["unknown names"] = list(findings.confidence.unknown)
+        details["named elsewhere"] = list(findings.confidence.elsewhere)
     return findings
 
 

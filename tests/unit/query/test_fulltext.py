@@ -25,9 +25,9 @@ def everything(path: Path) -> list[tuple[object, ...]]:
     """All rows by document, without the row numbers, which depend on history."""
     connection = sqlite3.connect(path)
     rows: list[tuple[object, ...]] = []
-    for key, first, last, first_passage, last_passage in connection.execute(
-        "SELECT doc_key, first_page_row, last_page_row, first_passage_row, last_passage_row FROM document ORDER BY doc_key"
-    ).fetchall():
+    columns = "doc_key, first_page_row, last_page_row, first_passage_row, last_passage_row"
+    documents = connection.execute(f"SELECT {columns} FROM document ORDER BY doc_key").fetchall()
+    for key, first, last, first_passage, last_passage in documents:
         rows += [
             (key, *row)
             for row in connection.execute(
