@@ -67,7 +67,7 @@ def cluster_groups(groups: Sequence[Group], typography: Typography) -> tuple[Clu
             members[style].append(Member(index, group, _in_table(groups, index)))
     plain = cluster_style(body, body)
     clusters = [
-        _measure(style, counts[style], found, groups, body) for style, found in members.items() if style != plain
+        _measure(style, counts[style], found, groups, typography) for style, found in members.items() if style != plain
     ]
     return tuple(sorted(clusters, key=lambda cluster: cluster.strength, reverse=True))
 
@@ -84,7 +84,9 @@ def cluster_style(style: Style, body: Style) -> Style:
     return Style(style.size, style.bold, style.italic, style.caps, style.mono, family)
 
 
-def _measure(style: Style, count: int, members: list[Member], groups: Sequence[Group], body: Style) -> Cluster:
+def _measure(
+    style: Style, count: int, members: list[Member], groups: Sequence[Group], typography: Typography
+) -> Cluster:
     found = [member.group for member in members]
     cluster = Cluster(
         style=style,
@@ -101,16 +103,20 @@ def _measure(style: Style, count: int, members: list[Member], groups: Sequence[G
         centred=_share([group.centred for group in found]),
         score=0.0,
     )
-    return replace(cluster, score=_score(cluster, body))
+    return replace(cluster, score=_score(cluster, typography))
 
 
 def _share(answers: list[bool]) -> float:
     return sum(answers) / len(answers)
 
 
-def _score(cluster: Cluster, body: Style) -> float:
-    """Contrast with the body raises the score, whatever headings do not do lowers it."""
-    style = cluster.style
+def _score(cluster: Cluster, typography: Typography) -> float:
+    """Contrast with the body raises the score, whatever headings do not do lowers it.
+
+    In a double-spaced document no line stands further from its neighbours than any other, so there spacing says
+    nothing.
+    """
+    style, body = cluster.style, typography.body
     ratio = style.size / max(body.size, 1)
     contrast = 0.25 * (style.bold and not body.bold) + 0.15 * style.caps + 0.1 * (style.italic and not body.italic)
     contrast += 0.05 * bool(style.family)
@@ -118,7 +124,8 @@ def _score(cluster: Cluster, body: Style) -> float:
         contrast += 0.3 + min(0.3, ratio - LARGER)
     elif ratio < SMALLER:
         contrast -= 0.15 + (SMALLER - ratio)
-    stance = 0.3 * cluster.spaced + 0.15 * (cluster.apart + cluster.leading + cluster.numbered)
+    spaced = max(cluster.spaced, 0.8) if typography.is_double_spaced else cluster.spaced
+    stance = 0.3 * spaced + 0.15 * (cluster.apart + cluster.leading + cluster.numbered)
     faults = 0.5 * (cluster.ended + cluster.tabular) + 0.6 * (cluster.small + cluster.beside)
     faults += 0.5 * (1 - len(cluster.members) / cluster.groups)
     if style.mono and ratio <= LARGER:

@@ -59,7 +59,7 @@ def _reject_shape(group: Group, typography: Typography) -> str:
         return "cells"
     if group.lead and _is_run_in(group, typography):
         return "mixed style"
-    if group.style.size <= LARGER * typography.body.size and (group.continues or group.runs_on):
+    if group.style.size <= LARGER * typography.body.size and _is_inside_paragraph(group):
         return "inside a paragraph"
     return "formula" if is_math(group.style.family) else ""
 
@@ -91,6 +91,18 @@ def _is_run_in(group: Group, typography: Typography) -> bool:
     if group.style.size > LARGER * typography.body.size:
         return False
     return not (group.numbers and group.numbers[0].depth > 1 and group.line_count <= 2)
+
+
+def _is_inside_paragraph(group: Group) -> bool:
+    """Whether the lines around flow through the group.
+
+    A bold or slanted numbered line starts anew even after a full one.
+    """
+    if group.runs_on:
+        return True
+    style = group.style
+    own_start = bool(group.numbers) and not group.numbers[0].weak and (style.bold or style.italic or style.caps)
+    return group.continues and not own_start
 
 
 def ends_sentence(text: str) -> bool:

@@ -10,9 +10,11 @@ from pageindex_local.headings.clusters import Cluster, Member, cluster_groups, c
 from pageindex_local.headings.evidence import SourceResult
 from pageindex_local.headings.filters import ends_sentence, reject_group, starts_small
 from pageindex_local.headings.levels import Ranked, Strength, assign_levels
+from pageindex_local.headings.margins import find_margin_lines
 from pageindex_local.headings.paragraphs import Group, group_lines, join_labels
-from pageindex_local.headings.selection import Candidate, find_first_text_page, select_candidates
+from pageindex_local.headings.selection import Candidate, find_first_text, select_candidates
 from pageindex_local.headings.sequences import Link, Numbered, follow_sequences
+from pageindex_local.headings.series import find_heading_series
 from pageindex_local.headings.styles import LARGER, Typography, measure_typography
 from pageindex_local.records import Heading, Origin, ParsedDocument, Span
 
@@ -28,14 +30,15 @@ def find_layout_headings(document: ParsedDocument, excluded: Sequence[Span] = ()
     typography = measure_typography(document.pages)
     if typography.body.size == 0:
         return SourceResult((), 0.0, "no layout: the lines carry no font sizes")
-    hidden = {number for start, end in excluded for number in range(start, end)}
+    hidden = find_margin_lines(document.pages, typography)
+    hidden.update(number for start, end in excluded for number in range(start, end))
     groups = join_labels(group_lines(document.pages, typography, hidden), typography.body.size)
     candidates = select_candidates(
-        find_candidates(groups, typography), find_first_text_page(groups, typography), len(document.pages)
+        find_candidates(groups, typography), find_first_text(groups, typography), len(document.pages)
     )
     chosen = [candidate for candidate in candidates if candidate.accepted]
-    headings = _to_headings(chosen)
-    everything = _to_headings(candidates)
+    headings = _to_headings(chosen, typography)
+    everything = _to_headings(candidates, typography)
     confidence = sum(min(1.0, max(0.0, candidate.score)) for candidate in chosen) / len(chosen) if chosen else 0.0
     styles = len({candidate.strength for candidate in chosen})
     reason = f"{len(headings)} headings in {styles} styles out of {len(candidates)} candidate lines"
@@ -55,16 +58,28 @@ def find_candidates(groups: Sequence[Group], typography: Typography) -> list[Can
         [Numbered(member.group.numbers, _series_style(member.group, typography)) for member, _ in numbered]
     )
     by_index = {member.index: link for (member, _), link in zip(numbered, links, strict=True)}
+    series = find_heading_series([member.group for member, _ in numbered], links, typography)
+    in_series = {member.index for (member, _), part in zip(numbered, series, strict=True) if part}
     body_strength: Strength = (typography.body.size, False, False, False, True)
     candidates = []
     for member, number in found:
         cluster = clusters[number] if number >= 0 else None
         link = by_index.get(member.index)
-        strength = cluster.strength if cluster is not None else body_strength
+        strength = _strength(cluster, typography) if cluster is not None else body_strength
         score = _member_score(member, cluster, link, typography)
+        if member.index in in_series and not member.in_table and not ends_sentence(member.group.text):
+            score = max(score, 0.6)
         share = cluster.numbered if cluster is not None else 1.0
         candidates.append(Candidate(member.group, strength, score, number, share, link))
     return candidates
+
+
+def _strength(cluster: Cluster, typography: Typography) -> Strength:
+    """A cluster's strength; small capitals weigh as much as the size they are cut for."""
+    size, *rest = cluster.strength
+    if cluster.style.caps and size < typography.body.size:
+        size = min(1.25 * size, typography.body.size)
+    return (size, *rest)  # type: ignore[return-value]
 
 
 def _series_style(group: Group, typography: Typography) -> tuple[object, ...]:
@@ -76,7 +91,7 @@ def _series_style(group: Group, typography: Typography) -> tuple[object, ...]:
         return ()
     style = cluster_style(group.style, typography.body)
     indent = -1 if group.centred or style.size > LARGER * typography.body.size else round(group.box[0] / 6)
-    return style.size, style.bold, indent
+    return style.size, style.bold, style.italic, indent
 
 
 def _numbered_body_groups(groups: Sequence[Group], typography: Typography) -> list[Member]:
@@ -121,18 +136,24 @@ def _member_score(member: Member, cluster: Cluster | None, link: Link | None, ty
     return score
 
 
-def _to_headings(candidates: Sequence[Candidate]) -> tuple[Heading, ...]:
-    levels = assign_levels(
+def _to_headings(candidates: Sequence[Candidate], typography: Typography) -> tuple[Heading, ...]:
+    """Headings with levels; the series are followed anew, without the lines that were not chosen."""
+    numbered = [index for index, candidate in enumerate(candidates) if candidate.group.numbers]
+    links = follow_sequences(
         [
-            Ranked(
-                candidate.strength,
-                candidate.link.number if candidate.link is not None and candidate.link.fits else None,
-                candidate.link.run if candidate.link is not None else -1,
-                candidate.link.parent_run if candidate.link is not None else -1,
-            )
-            for candidate in candidates
+            Numbered(candidates[index].group.numbers, _series_style(candidates[index].group, typography))
+            for index in numbered
         ]
     )
+    by_index = dict(zip(numbered, links, strict=True))
+    ranked = []
+    for index, candidate in enumerate(candidates):
+        link = by_index.get(index)
+        if link is not None and link.fits and (link.length > 1 or not link.number.weak):
+            ranked.append(Ranked(candidate.strength, link.number, link.run, link.parent_run))
+        else:
+            ranked.append(Ranked(candidate.strength))
+    levels = assign_levels(ranked)
     return tuple(
         Heading(
             candidate.group.text,

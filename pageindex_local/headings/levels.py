@@ -1,16 +1,19 @@
 """Chosen headings in, their levels out: styles and section numbers put into one order, outermost first.
 
 Numbers speak first (3.2 lies inside 3), then the series a series opened in ('a.' under '1.'), then typographic
-strength. A style that has no numbers stands before the first numbered kind it is stronger than.
+strength: a style without numbers stands before the first numbered kind that it is stronger than.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from pageindex_local.headings.numbering import SectionNumber, Shape, word_rank
 
-Strength = tuple[float, bool, bool, bool, bool]
+Strength: TypeAlias = tuple[float, bool, bool, bool, bool]
+# Numbers of one grammar are of one kind: compound ones by their depth, single ones by word, shape and mark.
+Grammar: TypeAlias = tuple[str, str, str]
 _LEGAL_RANK = 4
 _CHAPTER_RANK = 3
 
@@ -19,11 +22,12 @@ _CHAPTER_RANK = 3
 class Ranked:
     """What decides the level of one heading: the strength of its style, its number and the series it belongs to.
 
-    `run` and `parent_run` are those of `sequences.Link` (-1 without a number that fits).
+    `run` and `parent_run` are those of `sequences.Link` over the chosen headings (-1 where there is none). `number`
+    is None where the heading has none or it fits nowhere.
     """
 
     strength: Strength
-    number: SectionNumber | None
+    number: SectionNumber | None = None
     run: int = -1
     parent_run: int = -1
 
@@ -31,128 +35,121 @@ class Ranked:
 def assign_levels(headings: Sequence[Ranked]) -> tuple[int, ...]:
     """One level per heading, from 1; a heading lies at most one level below the one before it."""
     ranks = _number_ranks(headings)
-    order = _order_kinds(headings, ranks)
+    places = _order_kinds(headings, ranks)
     levels: list[int] = []
-    open_ranks: list[int] = []
+    open_places: list[tuple[float, ...]] = []
     for heading in headings:
-        rank = order[_kind(heading, ranks)]
-        while open_ranks and open_ranks[-1] >= rank:
-            open_ranks.pop()
-        open_ranks.append(rank)
-        levels.append(len(open_ranks))
+        grammar = _grammar(heading.number)
+        place = places[grammar if grammar in ranks else heading.strength]
+        while open_places and open_places[-1] >= place:
+            open_places.pop()
+        open_places.append(place)
+        levels.append(len(open_places))
     return tuple(levels)
 
 
-_Kind = tuple[float | None, Strength | None]
+def _grammar(number: SectionNumber | None) -> Grammar:
+    if number is None:
+        return "", "", ""
+    if number.depth > 1:
+        return number.word, f"depth {number.depth}", ""
+    return number.word, number.shapes[0], number.mark
 
 
-def _kind(heading: Ranked, ranks: dict[int, float]) -> _Kind:
-    """Numbered headings are of the kind of their number, others of the kind of their style."""
-    if heading.number is not None and heading.run in ranks:
-        return ranks[heading.run], None
-    return None, heading.strength
+def _number_ranks(headings: Sequence[Ranked]) -> dict[Grammar, float]:
+    """The ranks of all grammars that tell their own, 0 outermost: by word, by depth, or by the series around them.
 
-
-def _number_ranks(headings: Sequence[Ranked]) -> dict[int, float]:
-    """For every series its rank, 0 outermost: by word, by depth, or one below the series it usually opens in."""
+    Single numbers that open in no chosen series and are not the strongest ones have no rank: their style decides.
+    """
+    usual = _usual_strengths(headings)
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
     numbers: dict[int, SectionNumber] = {}
     parents: dict[int, int] = {}
-    for heading in headings:
-        if heading.number is not None and heading.run >= 0:
+    for index, heading in enumerate(headings):
+        if heading.number is not None:
+            first.setdefault(heading.run, index)
+            last[heading.run] = index
             numbers.setdefault(heading.run, heading.number)
             parents.setdefault(heading.run, heading.parent_run)
-    compound = any(number.depth > 1 and not number.word for number in numbers.values())
-    ranks: dict[int, float] = {}
-    by_parent: dict[tuple[object, ...], Counter[tuple[object, ...]]] = defaultdict(Counter)
+    around: dict[Grammar, Counter[tuple[Grammar, bool]]] = defaultdict(Counter)
     for run, number in numbers.items():
         parent = numbers.get(parents[run])
-        key = _grammar(number)
-        by_parent[key][_grammar(parent) if parent is not None else ()] += 1
-    resolved: dict[tuple[object, ...], float] = {}
-    for run, number in numbers.items():
-        key = _grammar(number)
-        if key not in resolved:
-            resolved[key] = _grammar_rank(number)
-        ranks[run] = resolved[key]
-    # Series without a word hang below the series they usually open in. A few rounds settle chains such as I. A. 1.
-    # a. (1).
-    grammars = {_grammar(number): number for number in numbers.values()}
-    for _ in range(8):
-        changed = False
-        for key, number in grammars.items():
-            if (
-                number.word
-                or number.depth > 1
-                or (compound and number.shapes[0] is Shape.ARABIC and number.mark in ("", "."))
-            ):
-                continue
-            parent_key, _ = by_parent[key].most_common(1)[0]
-            if parent_key in resolved and parent_key != key:
-                wanted = min(resolved[parent_key] + 1, 40.0)
-                if wanted > resolved[key]:
-                    resolved[key] = wanted
-                    changed = True
-        if not changed:
-            break
-    return {run: resolved[_grammar(number)] for run, number in numbers.items()}
+        grammar = _grammar(number)
+        if parent is not None and _grammar(parent) != grammar:
+            # A series in the same style that opens when the one around it is over continues it: appendices.
+            beside = usual[_grammar(parent)] == usual[grammar] and last[parents[run]] < first[run]
+            around[grammar][_grammar(parent), beside] += 1
+    ranks: dict[Grammar, float] = {}
+    for number in numbers.values():
+        if number.word:
+            ranks[_grammar(number)] = float(word_rank(number.word) + number.depth - 1)
+        elif number.depth > 1:
+            ranks[_grammar(number)] = float(_CHAPTER_RANK + number.depth - 1)
+    compound = any(number.depth > 1 and not number.word for number in numbers.values())
+    strongest = max((strength for strength in usual.values()), default=None)
+    for number in numbers.values():
+        grammar = _grammar(number)
+        opens_compound = compound and number.shapes[0] is Shape.ARABIC and number.mark in ("", ".")
+        if grammar not in ranks and not around[grammar] and (opens_compound or usual[grammar] == strongest):
+            ranks[grammar] = float(_CHAPTER_RANK)
+    _rank_inner(ranks, around)
+    return ranks
 
 
-def _grammar(number: SectionNumber) -> tuple[object, ...]:
-    """Numbers of one grammar are of one kind; a compound number counts by its depth, however its head is written."""
-    if number.depth > 1:
-        return ("compound", number.word, number.depth)
-    return (number.word, number.shapes[-1], number.mark)
+def _rank_inner(ranks: dict[Grammar, float], around: Mapping[Grammar, Counter[tuple[Grammar, bool]]]) -> None:
+    """Adds the ranks of series that open in others. Each round settles one more depth of a chain such as I. A. 1. a."""
+    for _ in range(len(around)):
+        found = {}
+        for grammar, outer in around.items():
+            if grammar not in ranks and outer:
+                (parent, beside), _ = outer.most_common(1)[0]
+                if parent in ranks:
+                    found[grammar] = ranks[parent] + (0.0 if beside else 1.0)
+        if not found:
+            return
+        ranks |= found
 
 
-def _grammar_rank(number: SectionNumber) -> float:
-    if number.word:
-        return float(word_rank(number.word) + number.depth - 1)
-    if number.depth > 1:
-        return float(_CHAPTER_RANK + number.depth - 1)
-    return float(_CHAPTER_RANK)
-
-
-def _order_kinds(headings: Sequence[Ranked], ranks: dict[int, float]) -> dict[_Kind, int]:
-    """Every kind's place in the order, outermost first."""
-    strengths: dict[float, Counter[Strength]] = defaultdict(Counter)
-    words: dict[float, bool] = {}
-    unnumbered: Counter[Strength] = Counter()
+def _usual_strengths(headings: Sequence[Ranked]) -> dict[Grammar, Strength]:
+    counts: dict[Grammar, Counter[Strength]] = defaultdict(Counter)
     for heading in headings:
-        rank, strength = _kind(heading, ranks)
-        if rank is None:
-            assert strength is not None
-            unnumbered[strength] += 1
+        if heading.number is not None:
+            counts[_grammar(heading.number)][heading.strength] += 1
+    return {grammar: found.most_common(1)[0][0] for grammar, found in counts.items()}
+
+
+def _order_kinds(
+    headings: Sequence[Ranked], ranks: Mapping[Grammar, float]
+) -> dict[Grammar | Strength, tuple[float, ...]]:
+    """A sortable place for every kind of heading: grammars with a rank, and the styles of all others."""
+    counts: dict[float, Counter[Strength]] = defaultdict(Counter)
+    legal: dict[float, bool] = defaultdict(bool)
+    others: set[Strength] = set()
+    for heading in headings:
+        grammar = _grammar(heading.number)
+        if grammar in ranks:
+            rank = ranks[grammar]
+            counts[rank][heading.strength] += 1
+            legal[rank] |= bool(grammar[0]) and word_rank(grammar[0]) >= _LEGAL_RANK
         else:
-            strengths[rank][heading.strength] += 1
-            legal = (
-                heading.number is not None
-                and bool(heading.number.word)
-                and word_rank(heading.number.word) >= _LEGAL_RANK
-            )
-            words[rank] = words.get(rank, False) or legal
-    numbered = sorted(strengths)
-    usual = {rank: strengths[rank].most_common(1)[0][0] for rank in numbered}
-    places: dict[_Kind, tuple[float, int, tuple[float, ...]]] = {}
-    for index, rank in enumerate(numbered):
-        places[rank, None] = (2.0 * index, 0, ())
-    for strength in unnumbered:
-        places[None, strength] = (*_place(strength, numbered, usual, words), tuple(-float(part) for part in strength))
-    ordered = sorted(set(places.values()))
-    index_of = {place: index for index, place in enumerate(ordered)}
-    return {kind: index_of[place] for kind, place in places.items()}
+            others.add(heading.strength)
+    ordered = sorted(counts)
+    usual = [counts[rank].most_common(1)[0][0] for rank in ordered]
+    places: dict[Grammar | Strength, tuple[float, ...]] = {
+        grammar: (2.0 * ordered.index(rank),) for grammar, rank in ranks.items() if rank in counts
+    }
+    for strength in others:
+        slot = _slot(strength, usual, [legal[rank] for rank in ordered])
+        inner = tuple(-float(part) for part in strength)
+        places[strength] = (slot,) if slot % 2 == 0 else (slot, *inner)
+    return places
 
 
-def _place(
-    strength: Strength, numbered: list[float], usual: dict[float, Strength], words: dict[float, bool]
-) -> tuple[float, int]:
-    """The slot of an unnumbered style among the numbered kinds: (2 i) is the level of kind i, odd slots lie between."""
-    same = [index for index, rank in enumerate(numbered) if usual[rank] == strength]
+def _slot(strength: Strength, usual: Sequence[Strength], legal: Sequence[bool]) -> float:
+    """Where an unnumbered style stands among the numbered kinds: 2 i on the level of kind i, odd between two levels."""
+    same = [index for index, other in enumerate(usual) if other == strength]
     if same:
-        index = same[0]
-        if words[numbered[index]]:
-            return 2.0 * same[-1] + 1.0, 1  # headings set like 'Item 7' but without a number lie inside the items
-        return 2.0 * index, 0
-    for index, rank in enumerate(numbered):
-        if strength > usual[rank]:
-            return 2.0 * index - 1.0, 1
-    return 2.0 * len(numbered) + 1.0, 1
+        # Headings set like 'Item 7' but without a number lie inside the items; ones set like '3.2' stand beside them.
+        return 2.0 * same[-1] + 1.0 if legal[same[0]] else 2.0 * same[0]
+    return next((2.0 * index - 1.0 for index, other in enumerate(usual) if strength > other), 2.0 * len(usual) + 1.0)

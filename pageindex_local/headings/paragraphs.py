@@ -245,12 +245,21 @@ def _continues(
         return False
     if style.caps != before_style.caps and min(len(line.text), len(before.text)) > 12:
         return False
-    leading = max(1.45 * height, 1.1 * typography.pitch if line.block == before.block else 0.0)
+    near = line.block == before.block or typography.is_double_spaced
+    leading = max(1.45 * height, 1.1 * typography.pitch if near else 0.0)
     if down > leading or line.box[0] > before.box[2] or line.box[2] < before.box[0]:
         return False
-    if line.lead and not before.lead:
+    if (line.lead and not before.lead) or _starts_item(line, before):
         return False
     return _was_full(before, line, typography)
+
+
+def _starts_item(line: Line, before: Line) -> bool:
+    """Whether a line begins with a section number away from the left edge of the line before it."""
+    if abs(line.box[0] - before.box[0]) < 0.5 * line.size:
+        return False
+    numbers = parse_number(line.text)
+    return bool(numbers) and not numbers[0].weak
 
 
 def _goes_on(before: tuple[int, Line], after: tuple[int, Line], typography: Typography) -> bool:

@@ -49,33 +49,55 @@ class Candidate:
         return self.link is not None and self.link.fits and self.link.number.depth > 1
 
 
-def select_candidates(candidates: Sequence[Candidate], first_text_page: int, page_count: int) -> list[Candidate]:
+def select_candidates(candidates: Sequence[Candidate], first_text: tuple[int, int], page_count: int) -> list[Candidate]:
     """The candidates with the scores lowered of those that the document as a whole speaks against."""
-    found = [_refuse_title_page(candidate, first_text_page) for candidate in candidates]
+    found = _refuse_title_pages(candidates, *first_text)
     found = _refuse_unnumbered(found)
     return _refuse_rare(found, page_count)
 
 
-def find_first_text_page(groups: Sequence[Group], typography: Typography) -> int:
-    """The first page with running text: what stands before it is a title page or its back."""
+def find_first_text(groups: Sequence[Group], typography: Typography) -> tuple[int, int]:
+    """The first page with running text and the line where it begins there.
+
+    Earlier pages are title pages and their backs; above that line on a first page stands the document's own title.
+    """
     characters: Counter[int] = Counter()
+    first_lines: dict[int, int] = {}
     for group in groups:
         if group.style.size == typography.body.size and group.line_count > 1 and group.cells == 1:
             characters[group.page_number] += len(group.text)
+            first_lines.setdefault(group.page_number, group.span[0])
     if not characters:
-        return 1
+        return 1, 0
     usual = sorted(characters.values())[len(characters) // 2]
-    return next(page for page in sorted(characters) if characters[page] >= 0.3 * usual)
+    page = next(page for page in sorted(characters) if characters[page] >= 0.3 * usual)
+    return page, first_lines[page]
 
 
 def _refuse(candidate: Candidate, doubt: str) -> Candidate:
     return replace(candidate, score=min(candidate.score, _REFUSED), doubt=doubt)
 
 
-def _refuse_title_page(candidate: Candidate, first_text_page: int) -> Candidate:
-    if candidate.accepted and candidate.group.page_number < first_text_page and not candidate.has_number:
-        return _refuse(candidate, "title page")
-    return candidate
+def _refuse_title_pages(candidates: Sequence[Candidate], page: int, line: int) -> list[Candidate]:
+    """Without what stands before the first text: titles, authors, dates, addresses.
+
+    The last line above the text is its heading, unless it is page 1 and nothing else stands there: that is the title.
+    """
+    above = [
+        candidate
+        for candidate in candidates
+        if candidate.accepted and candidate.group.page_number == page and candidate.group.span[0] < line
+    ]
+    keep = above[-1].group.span if len(above) > 1 else None
+    found = []
+    for candidate in candidates:
+        group = candidate.group
+        before = group.page_number < page or (
+            page == 1 and group.page_number == 1 and group.span[0] < line and group.span != keep
+        )
+        refused = candidate.accepted and before and not candidate.has_number
+        found.append(_refuse(candidate, "title page") if refused else candidate)
+    return found
 
 
 def _refuse_unnumbered(candidates: list[Candidate]) -> list[Candidate]:
@@ -86,8 +108,9 @@ def _refuse_unnumbered(candidates: list[Candidate]) -> list[Candidate]:
     stays, and so does a style in which numbered and unnumbered headings are mixed.
     """
     accepted = [candidate for candidate in candidates if candidate.accepted]
-    compound = [candidate for candidate in accepted if candidate.has_compound]
-    if len(compound) < 5 or len(compound) < 0.3 * len(accepted):
+    compound = sum(candidate.has_compound for candidate in accepted)
+    numbered = sum(candidate.has_number for candidate in accepted)
+    if numbered < 5 or (numbered < 0.6 * len(accepted) and (compound < 5 or compound < 0.3 * len(accepted))):
         return candidates
     top: Strength = max(candidate.strength for candidate in accepted if candidate.has_number)
     in_unnumbered_chapter = True

@@ -1,17 +1,18 @@
 """Numbered lines in document order in, their places in series out: what continues, what opens, what fits nowhere.
 
 One pass. Compound numbers (3.2.1) need only the last one seen of their family; single numbers (1. A. (a) Item 7) are
-followed with a stack of open series, told apart by grammar and by a caller's style key, so that a numbered list in body type cannot
-continue the chapters around it. Nothing here knows fonts or pages.
+followed with a stack of open series, told apart by grammar and by a caller's style key, so that a numbered list in
+body type cannot continue the chapters around it. Nothing here knows fonts or pages.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pageindex_local.headings.numbering import SectionNumber, is_first, is_next
 
 _MAX_OPEN = 12
+_MAX_CLOSED = 24
 _MISSED = 3
 
 
@@ -40,13 +41,14 @@ class Link:
     parent_run: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Open:
     style: Hashable
     last: SectionNumber
     run: int
     parent_run: int
     compound: bool
+    around: tuple["_Open", ...] = ()
 
 
 @dataclass(slots=True)
@@ -69,9 +71,9 @@ def follow_sequences(items: Sequence[Numbered]) -> tuple[Link, ...]:
     """One link per item, in order. Linear in the items: at most twelve series are open at once.
 
     A single number continues the innermost open series whose last member it follows (a few missing members are
-    forgiven), closing the series inside it; otherwise a first member (1, A, i) opens a series inside the current one. A compound
-    number fits when it follows the last of its family: 3.3, 3.2.1 or 4.1 after 3.2. A number that does not fit is
-    believed after all when the next one follows it, so one misread number cannot lock the rest out.
+    forgiven), closing the series inside it; otherwise a first member (1, A, i) opens a series inside the current
+    one. A compound number fits when it follows the last of its family: 3.3, 3.2.1 or 4.1 after 3.2. A number that
+    does not fit is believed after all when the next one follows it, so one misread number cannot lock the rest out.
     """
     walk = _Walk()
     for index, item in enumerate(items):
@@ -106,6 +108,7 @@ class _Walk:
     def __init__(self) -> None:
         self.places: list[_Place] = []
         self.stack: list[_Open] = []
+        self.closed: deque[_Open] = deque(maxlen=_MAX_CLOSED)
         self.families: dict[Hashable, _Family] = {}
         self.depth_runs: dict[Hashable, int] = {}
         self.runs = 0
@@ -136,13 +139,13 @@ class _Walk:
         stack = self.stack
         index = next((i for i in range(len(stack) - 1, -1, -1) if stack[i].compound), -1)
         if index >= 0:
-            del stack[index + 1 :]
+            self._close(index + 1)
             stack[index].last, stack[index].run = place.number, run
         else:
             head = place.number.parts[0]
             outer = next((i for i in range(len(stack) - 1, -1, -1) if stack[i].last.parts[-1] == head), len(stack) - 1)
-            del stack[outer + 1 :]
-            stack.append(_Open(None, place.number, run, stack[-1].run if stack else -1, True))
+            self._close(outer + 1)
+            stack.append(_Open(None, place.number, run, stack[-1].run if stack else -1, True, tuple(stack)))
         place.parent_run = stack[-1].parent_run
 
     def place_single(self, item: Numbered) -> None:
@@ -151,18 +154,31 @@ class _Walk:
         found = self._find_open(item)
         if found is not None:
             reading, index = found
-            del stack[index + 1 :]
+            self._close(index + 1)
             stack[index].last = reading
             self.places.append(_Place(reading, stack[index].run, stack[index].parent_run))
+            return
+        reopened = self._find_closed(item)
+        if reopened is not None:
+            reading, level = reopened
+            self.closed.remove(level)
+            self._close(0)
+            stack.extend(outer for outer in level.around if not any(outer is closed for closed in stack))
+            for outer in level.around:
+                if outer in self.closed:
+                    self.closed.remove(outer)
+            level.last = reading
+            stack.append(level)
+            self.places.append(_Place(reading, level.run, level.parent_run))
             return
         reading = next((reading for reading in item.readings if is_first(reading)), item.readings[0])
         if not is_first(reading):
             self.places.append(_Place(reading))
             return
-        del stack[self._room(reading, item.style) :]
+        self._close(self._room(reading, item.style))
         run = self._new_run()
         parent_run = stack[-1].run if stack else -1
-        stack.append(_Open(item.style, reading, run, parent_run, False))
+        stack.append(_Open(item.style, reading, run, parent_run, False, tuple(stack)))
         self.places.append(_Place(reading, run, parent_run))
 
     def _find_open(self, item: Numbered) -> tuple[SectionNumber, int] | None:
@@ -175,6 +191,21 @@ class _Walk:
                     if level.last.mark == reading.mark and is_next(level.last, reading, step=step):
                         return reading, index
         return None
+
+    def _find_closed(self, item: Numbered) -> tuple[SectionNumber, _Open] | None:
+        """The last closed series that the number directly continues: a stray '1.' in the text had shut it too early."""
+        for level in reversed(self.closed):
+            if level.style != item.style:
+                continue
+            for reading in item.readings:
+                if level.last.mark == reading.mark and is_next(level.last, reading):
+                    return reading, level
+        return None
+
+    def _close(self, depth: int) -> None:
+        """Closes the series from `depth` of the stack on; singles are remembered for a while."""
+        self.closed.extend(level for level in self.stack[depth:] if not level.compound)
+        del self.stack[depth:]
 
     def _room(self, reading: SectionNumber, style: Hashable) -> int:
         """A restart of an open series (a new list '1.') replaces it; a new kind goes inside what is open."""

@@ -51,6 +51,11 @@ class Typography:
     column_width: float
     column_lefts: tuple[float, ...]
 
+    @property
+    def is_double_spaced(self) -> bool:
+        """Whether the body's lines stand about two type sizes apart (drafts, court papers, releases)."""
+        return self.pitch > 0.8 * self.body.size
+
     def column_left(self, x: float) -> float:
         """The left edge of the column a position lies in."""
         return max((left for left in self.column_lefts if left <= x + 2.0), default=self.column_lefts[0])
@@ -100,7 +105,7 @@ def measure_typography(pages: Sequence[Page]) -> Typography:
     body = Style(size, bold, italic, False, is_mono(font), font_family(font))
     pitches: Counter[int] = Counter()
     widths: Counter[int] = Counter()
-    lefts: Counter[int] = Counter()
+    places: Counter[tuple[int, int]] = Counter()
     for page in pages:
         before: Line | None = None
         for line in page.lines:
@@ -111,13 +116,22 @@ def measure_typography(pages: Sequence[Page]) -> Typography:
                 pitches[round((line.box[3] - before.box[3]) * 2)] += 1
             before = line
             if len(line.text) > 20 and line.cells == 1:
-                widths[round((line.box[2] - line.box[0]) / 4)] += 1
-                lefts[round(line.box[0] / 2)] += 1
+                wide = round((line.box[2] - line.box[0]) / 4)
+                widths[wide] += 1
+                places[round(line.box[0] / 2), wide] += 1
     pitch = max(pitches.items(), key=lambda item: item[1])[0] / 2 if pitches else size * 0.6
-    width = _usual_width(widths) * 4.0
+    width = _usual_width(widths)
+    return Typography(body, pitch, width * 4.0, _column_lefts(places, width))
+
+
+def _column_lefts(places: Counter[tuple[int, int]], width: int) -> tuple[float, ...]:
+    """Where columns begin: the usual left edges of full lines (a paragraph's first line is shorter by its indent)."""
+    lefts: Counter[int] = Counter()
+    for (left, wide), count in places.items():
+        if wide >= 0.97 * width:
+            lefts[left] += count
     common = max(lefts.values(), default=0)
-    columns = tuple(sorted(left * 2.0 for left, count in lefts.items() if count >= 0.25 * common)) or (0.0,)
-    return Typography(body, pitch, width, columns)
+    return tuple(sorted(left * 2.0 for left, count in lefts.items() if count >= 0.2 * common)) or (0.0,)
 
 
 def _usual_width(widths: Counter[int]) -> int:
