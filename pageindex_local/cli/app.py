@@ -85,10 +85,11 @@ def _show_version(value: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", metavar="", callback=_show_version, is_eager=True, help="Show the version and exit."),
     ] = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", hidden=True, help="Show Python's own error report.")
+        bool, typer.Option("--traceback", metavar="", hidden=True, help="Show Python's own error report.")
     ] = False,
 ) -> None:
     """Read what stands before the command. The help text is the application's."""

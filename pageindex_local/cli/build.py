@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pageindex_local.cli.commands import add_command
 from pageindex_local.cli.console import (
     count_text,
     emit,
@@ -50,11 +51,12 @@ STRATEGIES = ("auto", "outline", "toc", "layout", "model")
 SUMMARIES = ("model", "extractive", "none")
 WOULD_CHANGE = 10
 
-_EPILOG = (
-    "Examples:\n\n"
-    "  pageindex-local build ./manuals --index ./indexes\n\n"
-    "  pageindex-local build policy.pdf --index X --summaries extractive\n\n"
-    "  pageindex-local build ./manuals --index X --check   # exit code 10: not up to date\n\n"
+_EXAMPLES = (
+    "build ./manuals --index ./indexes",
+    "build policy.pdf --index ./indexes --summaries extractive",
+    "build ./manuals --index ./indexes --check",
+)
+_REMARK = (
     "A folder is the root of its collection: what it no longer holds is dropped from the release (older releases keep "
     "it). Files given one by one are added to the collection."
 )
@@ -62,13 +64,13 @@ _EPILOG = (
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG, no_args_is_help=True)(build)
+    add_command(app, build, examples=_EXAMPLES, remark=_REMARK, needs_arguments=True)
 
 
 def build(
     source: Annotated[
         list[Path],
-        typer.Argument(metavar="SOURCE...", help="Files or folders: PDF, Markdown, plain text.", show_default=False),
+        typer.Argument(metavar="SOURCE", help="Files or folders: PDF, Markdown, plain text.", show_default=False),
     ],
     *,
     index: IndexOption = DEFAULT_INDEX,
@@ -78,10 +80,11 @@ def build(
     model: ModelOption = None,
     strategy: Annotated[
         str | None,
-        typer.Option("--strategy", "-s", metavar="|".join(STRATEGIES), help="Which evidence places sections."),
+        typer.Option("--strategy", "-s", metavar="S", help=f"Which evidence places sections: {', '.join(STRATEGIES)}."),
     ] = None,
     summaries: Annotated[
-        str | None, typer.Option("--summaries", metavar="|".join(SUMMARIES), help="Who writes the summaries.")
+        str | None,
+        typer.Option("--summaries", metavar="WHO", help=f"Who writes the summaries: {', '.join(SUMMARIES)}."),
     ] = None,
     config: ConfigOption = None,
     exclude: Annotated[
@@ -89,19 +92,19 @@ def build(
         typer.Option("--exclude", metavar="GLOB", help="Leave out files whose path in the folder matches; repeatable."),
     ] = None,
     keep_missing: Annotated[
-        bool, typer.Option("--keep-missing", help="Keep documents that are no longer in the folder.")
+        bool, typer.Option("--keep-missing", metavar="", help="Keep documents that are no longer in the folder.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Build again what has not changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", metavar="", help="Build again what has not changed.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; exit 10 where a build would change something.")
+        bool, typer.Option("--check", metavar="", help="Change nothing; exit 10 where a build would change something.")
     ] = False,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Change nothing; say what would be built and what it may cost.")
+        bool, typer.Option("--plan", metavar="", help="Change nothing; say what would be built and what it may cost.")
     ] = False,
     no_dagster: Annotated[
-        bool, typer.Option("--no-dagster", help="Run the library alone; the result is the same.")
+        bool, typer.Option("--no-dagster", metavar="", help="Run the library alone; the result is the same.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bars.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build or update an index from documents, and publish it.

@@ -39,7 +39,7 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="MODEL", help="Model name (see `models`) or path of a GGUF file."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object instead of text.")]
 
 
 def load_settings(config: Path | None, **overrides: Mapping[str, Any]) -> "Settings":

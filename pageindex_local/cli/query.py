@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pageindex_local.cli.commands import add_command
 from pageindex_local.cli.console import emit, emit_json, hint, plural
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -44,27 +45,27 @@ TraceOption = Annotated[
     Path | None, typer.Option("--trace", metavar="FILE", help="Write every step of the search there, as JSON.")
 ]
 NoModelOption = Annotated[
-    bool, typer.Option("--no-model", help="Search by full text and structure alone; no model is opened.")
+    bool, typer.Option("--no-model", metavar="", help="Search by full text and structure alone; no model is opened.")
 ]
 
-_ASK_EPILOG = (
-    "Examples:\n\n"
-    '  pageindex-local ask "Which files are stored under /etc/opt?" --index ./indexes\n\n'
-    '  pageindex-local ask "What changed in section 4?" --doc manual.pdf --json\n\n'
+_ASK_EXAMPLES = (
+    'ask "Which files are stored under /etc/opt?" --index ./indexes',
+    'ask "What must section 4 contain?" --doc manual.pdf --json',
+)
+_ASK_REMARK = (
     "Every citation names document, version, section and pages, and its quote stands on the cited page. Where the "
     "documents do not hold an answer, the command says so and still exits with 0."
 )
-_RETRIEVE_EPILOG = (
-    "Examples:\n\n"
-    '  pageindex-local retrieve "mandatory control fields" --index ./indexes --pages 5\n\n'
-    '  pageindex-local retrieve "Net revenue 2022" --doc 10-K.pdf --json --trace trace.json'
+_RETRIEVE_EXAMPLES = (
+    'retrieve "mandatory control fields" --index ./indexes --pages 5',
+    'retrieve "Net revenue 2022" --doc 10-K.pdf --json --trace trace.json',
 )
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(epilog=_ASK_EPILOG, no_args_is_help=True)(ask)
-    app.command(epilog=_RETRIEVE_EPILOG, no_args_is_help=True)(retrieve)
+    add_command(app, ask, examples=_ASK_EXAMPLES, remark=_ASK_REMARK, needs_arguments=True)
+    add_command(app, retrieve, examples=_RETRIEVE_EXAMPLES, needs_arguments=True)
 
 
 def ask(
@@ -187,9 +188,13 @@ def result_lines(result: "Retrieval", entries: "Mapping[str, ReleaseEntry]") -> 
     for page in result.pages:
         node = titles.get((page.doc_id, page.node_id))
         where = _range_text(page.page_number, page.page_number, entries.get(page.doc_id))
-        title = "" if node is None else ": " + inert(" › ".join(node.path))
-        lines.append(f"  {page.score:5.3f}  {inert(page.doc_id)}, {where}{title}")
+        title = "" if node is None else ": " + " › ".join(node.path)
+        lines.append(_cut(f"  {page.score:5.3f}  {inert(page.doc_id)}, {where}{inert(title)}"))
     return lines
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
 def _range_text(first: int, last: int, entry: "ReleaseEntry | None") -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from pageindex_local.cli.commands import add_command
 from pageindex_local.cli.console import emit, emit_json, out_console, plural, size_text
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -21,16 +22,12 @@ from pageindex_local.inert_text import inert
 if TYPE_CHECKING:
     from pageindex_local.store.records import Release
 
-_EPILOG = (
-    "Examples:\n\n"
-    "  pageindex-local status --index ./indexes\n\n"
-    "  pageindex-local status --index ./indexes --json | jq .collections"
-)
+_EXAMPLES = ("status --index ./indexes", "status --index ./indexes --json | jq .collections")
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG)(status)
+    add_command(app, status, examples=_EXAMPLES)
 
 
 def status(
@@ -96,12 +93,12 @@ def _show(name: str, release: "Release | None", count: int, size_bytes: int) -> 
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    table.add_column("document", overflow="fold", min_width=14)
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", expand=True)
+    table.add_column("document", overflow="fold", min_width=14, ratio=1)
     table.add_column("version", no_wrap=True)
     table.add_column("pages", justify="right", no_wrap=True)
     table.add_column("nodes", justify="right", no_wrap=True)
-    table.add_column("about", overflow="ellipsis", no_wrap=True)
+    table.add_column("about", overflow="ellipsis", no_wrap=True, ratio=1)
     for entry in documents:
         cells = (inert(entry.doc_id), entry.version_id, str(entry.pages), str(entry.nodes), inert(entry.description))
         table.add_row(*(Text(cell) for cell in cells))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pageindex_local.cli.commands import add_command
 from pageindex_local.cli.console import emit, emit_json, hint, size_text
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -26,17 +27,16 @@ if TYPE_CHECKING:
     from pageindex_local.store import StoredVersion
 
 FORMATS = ("text", "json", "pageindex", "html")
-_EPILOG = (
-    "Examples:\n\n"
-    "  pageindex-local tree fhs-3.0.pdf --depth 2\n\n"
-    "  pageindex-local tree fhs-3.0.pdf --format html --output fhs.html\n\n"
-    "  pageindex-local tree fhs-3.0.pdf --version v000002 --format pageindex"
+_EXAMPLES = (
+    "tree fhs-3.0.pdf --depth 2",
+    "tree fhs-3.0.pdf --format html --output fhs.html",
+    "tree fhs-3.0.pdf --version v000002 --format pageindex",
 )
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(epilog=_EPILOG, no_args_is_help=True)(tree)
+    add_command(app, tree, examples=_EXAMPLES, needs_arguments=True)
 
 
 def tree(
@@ -45,7 +45,7 @@ def tree(
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
     output_format: Annotated[
-        str, typer.Option("--format", "-f", metavar="|".join(FORMATS), help="Form of the output.")
+        str, typer.Option("--format", "-f", metavar="FORM", help=f"One of {', '.join(FORMATS)}.")
     ] = "text",
     version: Annotated[
         str | None,
@@ -53,7 +53,7 @@ def tree(
     ] = None,
     release: ReleaseOption = None,
     depth: Annotated[int, typer.Option("--depth", min=1, help="Text: levels to show.")] = 99,
-    summaries: Annotated[bool, typer.Option("--summaries", help="Text: show summaries.")] = False,
+    summaries: Annotated[bool, typer.Option("--summaries", metavar="", help="Text: show summaries.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
     ] = None,

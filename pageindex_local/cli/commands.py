@@ -1,0 +1,25 @@
+"""How a command joins the application: its docstring becomes the help, its examples stand below the options."""
+
+import inspect
+from collections.abc import Callable, Sequence
+
+import typer
+
+
+def add_command(
+    app: typer.Typer,
+    function: Callable[..., None],
+    *,
+    examples: Sequence[str],
+    remark: str = "",
+    name: str | None = None,
+    needs_arguments: bool = False,
+) -> None:
+    """Register a command. Paragraphs of its docstring are unwrapped, so that the terminal wraps them.
+
+    Examples longer than 76 characters would be broken over two lines on a terminal of 80.
+    """
+    paragraphs = inspect.cleandoc(function.__doc__ or "").split("\n\n")
+    text = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    lines = ["Examples:", *(f"  pageindex-local {example}" for example in examples), *([remark] if remark else [])]
+    app.command(name, help=text, epilog="\n\n".join(lines), no_args_is_help=needs_arguments)(function)
