@@ -20,7 +20,7 @@ _USABLE_OUTLINE = 0.4
 _USABLE_TOC = 0.6
 _COARSE_PAGES = 8.0
 _LONG_LEAF_PAGES = 4
-_FORM_SHARE = 0.3
+_FORM_SHARE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +98,28 @@ def _finer_headings(
     starts = [heading.span[0] for heading in base]
     ends = [*starts[1:], document.line_count]
     lengths = _page_lengths(document, base)
-    mean = sum(lengths) / len(lengths)
-    coarse = not trusted and (mean >= _COARSE_PAGES or _follows_a_form(base))
+    coarse = not trusted and (sum(lengths) >= _COARSE_PAGES * len(lengths) or _lists_a_form_only(base))
     for position, heading in enumerate(base):
         has_children = position + 1 < len(base) and base[position + 1].level > heading.level
-        length = lengths[position]
         inside = _within(layout, heading.span[1], ends[position])
         if not inside or (has_children and not coarse):
             continue
-        if coarse or length > settings.max_pages_per_node:
+        if coarse:
             fine.extend(_below(heading, inside))
-        elif not trusted and length >= _LONG_LEAF_PAGES:
+        elif lengths[position] > settings.max_pages_per_node:
+            fine.extend(item for item in _below(heading, inside) if item.level == heading.level + 1)
+        elif not trusted and lengths[position] >= _LONG_LEAF_PAGES:
             numbered = [item for item in inside if number_kind(item.title)[0] is not NumberKind.NONE]
             if number_kind(heading.title)[0] is not NumberKind.NONE:
                 fine.extend(_below(heading, numbered))
     return tuple(fine)
 
 
-def _follows_a_form(base: Sequence[Heading]) -> bool:
-    """Whether the base lists what a form prescribes (the Items of a filing) and not the sections the author wrote."""
-    items = sum(number_kind(heading.title)[0] is NumberKind.ITEM for heading in base)
-    return items >= 5 and items >= _FORM_SHARE * len(base)
+def _lists_a_form_only(base: Sequence[Heading]) -> bool:
+    """Whether the base lists what a form prescribes (parts and items of a filing) and no section the author wrote."""
+    items = sum(heading.title.casefold().startswith("item ") for heading in base)
+    parts = sum(number_kind(heading.title)[0] is NumberKind.PART for heading in base)
+    return items >= 5 and items + parts >= _FORM_SHARE * len(base)
 
 
 def _page_lengths(document: ParsedDocument, base: Sequence[Heading]) -> list[int]:
