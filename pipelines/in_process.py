@@ -64,6 +64,8 @@ def dagster_builder(
                     resources={"workspace": workspace, "io_manager": HandOver()},
                     run_config=_QUIET,
                 )
+            except dg.DagsterExecutionInterruptedError:
+                raise KeyboardInterrupt from None
             except Exception as error:
                 raise library_error(error, job.source.doc_id) from error
             finally:

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from pageindex_local import __version__
 from pageindex_local.cli import build, query, status, tree
-from pageindex_local.cli.console import emit, emit_json, error_record, report_error
+from pageindex_local.cli.console import emit, emit_json, error_record, hint, report_error
 from pageindex_local.errors import PageindexError
 
 _EPILOG = (
@@ -25,9 +25,17 @@ _EPILOG = (
     "10 `build --check` found something to do. Nothing here ever uses the network."
 )
 
+_JSON = "pageindex_local.json"
+_INTERRUPTED = 130  # what shells give a process that was ended by SIGINT
+
 
 class ErrorGroup(TyperGroup):
     """Runs a command and turns what it raises into one or two lines on standard error and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; remembers whether JSON is wanted, which matters when the command fails."""
+        ctx.meta[_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the chosen command.
@@ -41,9 +49,12 @@ class ErrorGroup(TyperGroup):
             if ctx.params.get("traceback"):
                 raise
             report_error(error)
-            if "--json" in sys.argv or ctx.meta.get("json"):
+            if ctx.meta[_JSON]:
                 emit_json({"error": error_record(error)})
             raise typer.Exit(error.exit_code) from None
+        except KeyboardInterrupt:
+            hint("interrupted: finished model calls are kept, run the same command again to go on")
+            raise typer.Exit(_INTERRUPTED) from None
         except BrokenPipeError:
             # The reader went away (`| head`): say nothing, and keep the interpreter's last flush from complaining.
             with contextlib.suppress(OSError):
@@ -103,9 +114,8 @@ def main() -> None:
     """Run the command line; the console script."""
     try:
         app(prog_name="pageindex-local")
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted: what was finished is kept, run the same command again to go on\n")
-        sys.exit(130)
+    except KeyboardInterrupt:  # before a command has begun
+        sys.exit(_INTERRUPTED)
     except Exception as error:
         if "--traceback" in sys.argv:
             raise

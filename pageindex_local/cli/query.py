@@ -2,7 +2,7 @@
 
 import contextlib
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,9 +28,10 @@ from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
     from pageindex_local.query.records import Retrieval
+    from pageindex_local.records import SectionTree
     from pageindex_local.settings import Settings
     from pageindex_local.store import IndexStore
-    from pageindex_local.store.records import ReleaseEntry
+    from pageindex_local.store.records import Release
 
 _WIDTH = 80
 QuestionArgument = Annotated[
@@ -155,7 +156,7 @@ def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settin
     if options.as_json:
         emit_json(result.model_dump(mode="json"))
         return
-    emit("\n".join(result_lines(result, {entry.doc_id: entry for entry in release.documents.values()})))
+    emit("\n".join(result_lines(result, Places(store, release))))
     for notice in result.notices:
         hint(f"note: {notice}")
     cost = result.cost
@@ -167,7 +168,28 @@ def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settin
         hint(f"trace written to {options.trace}")
 
 
-def result_lines(result: "Retrieval", entries: "Mapping[str, ReleaseEntry]") -> list[str]:
+class Places:
+    """Says where something stands: by pages, or by lines where the document has no pages."""
+
+    def __init__(self, store: "IndexStore", release: "Release") -> None:
+        self._store = store
+        self._release = release
+        self._trees: dict[str, SectionTree] = {}
+
+    def describe(self, doc_id: str, node_id: str, first_page: int, last_page: int) -> str:
+        """`page 3`, `pages 3–5`, or `lines 40–52`: those of the node."""
+        found = self._release.find(doc_id)
+        if found is None or found[1].media_type.value == "application/pdf":
+            return _range_text("page", first_page, last_page)
+        if doc_id not in self._trees:
+            self._trees[doc_id] = self._store.open_document(self._release, found[0]).tree()
+        node = self._trees[doc_id].nodes.get(node_id)
+        if node is None:
+            return _range_text("block", first_page, last_page)
+        return _range_text("line", node.span[0] + 1, node.span[1])
+
+
+def result_lines(result: "Retrieval", places: Places) -> list[str]:
     """An answer with its citations, or pages with the sections on them, as lines of text."""
     lines: list[str] = []
     if result.abstained:
@@ -175,8 +197,8 @@ def result_lines(result: "Retrieval", entries: "Mapping[str, ReleaseEntry]") -> 
     elif result.answer:
         lines += textwrap.wrap(inert(result.answer), _WIDTH)
     for number, citation in enumerate(result.citations, 1):
-        pages = _range_text(citation.first_page, citation.last_page, entries.get(citation.doc_id))
-        lines += ["", f"[{number}] {inert(citation.doc_id)}, {pages}: {inert(citation.title)}  ({citation.node_id})"]
+        where = places.describe(citation.doc_id, citation.node_id, citation.first_page, citation.last_page)
+        lines += ["", f"[{number}] {inert(citation.doc_id)}, {where}: {inert(citation.title)}  ({citation.node_id})"]
         lines += textwrap.wrap(
             f"\u201c{inert(citation.quote)}\u201d", _WIDTH, initial_indent="    ", subsequent_indent="    "
         )
@@ -187,7 +209,7 @@ def result_lines(result: "Retrieval", entries: "Mapping[str, ReleaseEntry]") -> 
         lines += ["", "Nearest pages:"] if lines else ["Pages, best first:"]
     for page in result.pages:
         node = titles.get((page.doc_id, page.node_id))
-        where = _range_text(page.page_number, page.page_number, entries.get(page.doc_id))
+        where = places.describe(page.doc_id, page.node_id, page.page_number, page.page_number)
         title = "" if node is None else ": " + " › ".join(node.path)
         lines.append(_cut(f"  {page.score:5.3f}  {inert(page.doc_id)}, {where}{inert(title)}"))
     return lines
@@ -197,6 +219,5 @@ def _cut(line: str) -> str:
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
-def _range_text(first: int, last: int, entry: "ReleaseEntry | None") -> str:
-    name = "page" if entry is None or entry.media_type.value == "application/pdf" else "block"
+def _range_text(name: str, first: int, last: int) -> str:
     return f"{name} {first}" if first >= last else f"{name}s {first}\u2013{last}"

@@ -1,0 +1,93 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import GUIDE, Runner
+
+FEES = "How much is the fee for one night?"
+PAGE_KEYS = {"doc_id", "page_number", "node_id", "score"}
+CITATION_KEYS = {"doc_id", "version", "node_id", "title", "first_page", "last_page", "quote"}
+
+
+@pytest.fixture
+def question(run: Runner, build: Runner, index: Path) -> Runner:
+    build()
+    return lambda verb, *options: run(verb, *options, "--index", index, "--model", "fake")
+
+
+def test_ask_cites_text_that_stands_in_the_document(question: Runner) -> None:
+    result = question("ask", FEES, "--json").json
+    assert result["abstained"] is False
+    assert result["citations"]
+    folded = " ".join(GUIDE.split())
+    for citation in result["citations"]:
+        assert set(citation) == CITATION_KEYS
+        assert citation["doc_id"] == "guide.md"
+        assert " ".join(citation["quote"].split()) in folded
+    assert any("nine crowns" in citation["quote"] for citation in result["citations"])
+
+
+def test_ask_in_text_form_names_document_section_and_page(question: Runner) -> None:
+    done = question("ask", FEES)
+    assert done.code == 0
+    # The section starts at its heading, line 9, and ends before the next heading, line 13.
+    assert re.search(r"\[1\] guide\.md, lines 9\u201312: Fees", done.out)
+    assert all(len(line) <= 100 for line in done.out.splitlines())
+
+
+def test_ask_what_is_not_there_says_so_and_exits_0(question: Runner) -> None:
+    done = question("ask", "Which Prussian king abolished torture?")
+    assert done.code == 0
+    assert done.out.startswith("Not in these documents")
+
+
+def test_retrieve_json_lists_pages_best_first(question: Runner) -> None:
+    result = question("retrieve", "lithium soap for the upper wheel", "--json").json
+    assert result["release"] == "000001"
+    assert {key for page in result["pages"] for key in page} == PAGE_KEYS
+    assert result["pages"][0]["doc_id"] == "yard/crane.md"
+    scores = [page["score"] for page in result["pages"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_retrieve_with_doc_searches_only_there(question: Runner) -> None:
+    result = question("retrieve", "lithium soap for the upper wheel", "--json", "--doc", "guide.md").json
+    assert {page["doc_id"] for page in result["pages"]} <= {"guide.md"}
+
+
+def test_retrieve_without_model_opens_none(question: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pageindex_local.llm.lazy.open_model", None)
+    assert question("retrieve", FEES, "--no-model", "--json").json["cost"]["model_calls"] == 0
+
+
+def test_retrieve_with_trace_writes_json_steps(question: Runner, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    question("retrieve", FEES, "--trace", trace)
+    assert json.loads(trace.read_text(encoding="utf-8"))["steps"]
+
+
+def test_ask_in_unknown_document_exits_6_with_near_match(question: Runner) -> None:
+    done = question("ask", FEES, "--doc", "giude.md")
+    assert done.code == 6
+    assert "Did you mean guide.md" in done.err
+
+
+def test_ask_without_index_exits_6_and_says_how_to_build(run: Runner, tmp_path: Path) -> None:
+    done = run("ask", FEES, "--index", tmp_path / "nowhere")
+    assert done.code == 6
+    assert "build" in done.err
+
+
+def test_ask_empty_question_exits_7(question: Runner) -> None:
+    assert question("ask", "  ").code == 7
+
+
+def test_ask_reads_the_named_release(question: Runner, build: Runner, folder: Path) -> None:
+    (folder / "guide.md").write_text(GUIDE.replace("nine crowns", "ten crowns"), encoding="utf-8")
+    build()
+    old = question("ask", FEES, "--json", "--release", "1").json
+    new = question("ask", FEES, "--json").json
+    assert any("nine crowns" in citation["quote"] for citation in old["citations"])
+    assert any("ten crowns" in citation["quote"] for citation in new["citations"])
