@@ -5,7 +5,7 @@ ends no sentences, begins with capitals or numbers and has text below it, all th
 not judged here.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,8 @@ from pageindex_local.headings.styles import LARGER, SMALLER, Style, Typography
 
 APART = 1.25
 _TEXT_CHARS = 60
+_MIXED_CASE = 10
+_ACRONYM_LETTERS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,13 @@ class Cluster:
 def cluster_groups(groups: Sequence[Group], typography: Typography) -> tuple[Cluster, ...]:
     """The clusters of all styles that differ from the body's, strongest first."""
     body = typography.body
+    mixed_case = Counter(replace(group.style, caps=False) for group in groups if not group.style.caps)
     counts: dict[Style, int] = defaultdict(int)
     members: dict[Style, list[Member]] = defaultdict(list)
     for index, group in enumerate(groups):
         style = cluster_style(group.style, body)
+        if style.caps and _is_acronym(group) and mixed_case[replace(group.style, caps=False)] >= _MIXED_CASE:
+            style = replace(style, caps=False)
         counts[style] += 1
         if not reject_group(group, typography):
             members[style].append(Member(index, group, _in_table(groups, index)))
@@ -70,6 +75,11 @@ def cluster_groups(groups: Sequence[Group], typography: Typography) -> tuple[Clu
         _measure(style, counts[style], found, groups, typography) for style, found in members.items() if style != plain
     ]
     return tuple(sorted(clusters, key=lambda cluster: cluster.strength, reverse=True))
+
+
+def _is_acronym(group: Group) -> bool:
+    """Whether capitals may be how it is spelt and not how it is set: 'COVID-19' among headings in small letters."""
+    return not group.numbers and sum(char.isalpha() for char in group.text) <= _ACRONYM_LETTERS
 
 
 def cluster_style(style: Style, body: Style) -> Style:

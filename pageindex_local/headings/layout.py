@@ -147,12 +147,15 @@ def _to_headings(candidates: Sequence[Candidate], typography: Typography) -> tup
     )
     by_index = dict(zip(numbered, links, strict=True))
     ranked = []
+    end = -1
     for index, candidate in enumerate(candidates):
         link = by_index.get(index)
+        adjoins = candidate.group.span[0] == end
+        end = candidate.group.span[1]
         if link is not None and link.fits and (link.length > 1 or not link.number.weak):
-            ranked.append(Ranked(candidate.strength, link.number, link.run, link.parent_run))
+            ranked.append(Ranked(candidate.strength, link.number, link.run, link.parent_run, adjoins))
         else:
-            ranked.append(Ranked(candidate.strength))
+            ranked.append(Ranked(candidate.strength, adjoins=adjoins))
     levels = assign_levels(ranked)
     return tuple(
         Heading(

@@ -6,7 +6,8 @@ strength: a style without numbers stands before the first numbered kind that it 
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from pageindex_local.headings.numbering import SectionNumber, Shape, word_rank
@@ -16,6 +17,7 @@ Strength: TypeAlias = tuple[float, bool, bool, bool, bool]
 Grammar: TypeAlias = tuple[str, str, str]
 _LEGAL_RANK = 4
 _CHAPTER_RANK = 3
+_INNER = 1.01  # below the series around it, and below worded kinds of the same rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,17 +25,21 @@ class Ranked:
     """What decides the level of one heading: the strength of its style, its number and the series it belongs to.
 
     `run` and `parent_run` are those of `sequences.Link` over the chosen headings (-1 where there is none). `number`
-    is None where the heading has none or it fits nowhere.
+    is None where the heading has none or it fits nowhere. `adjoins` says that the heading before stands directly
+    above, with no text between the two.
     """
 
     strength: Strength
     number: SectionNumber | None = None
     run: int = -1
     parent_run: int = -1
+    adjoins: bool = False
 
 
 def assign_levels(headings: Sequence[Ranked]) -> tuple[int, ...]:
     """One level per heading, from 1; a heading lies at most one level below the one before it."""
+    order = _order_styles(headings)
+    headings = [replace(heading, strength=order[heading.strength]) for heading in headings]
     ranks = _number_ranks(headings)
     places = _order_kinds(headings, ranks)
     levels: list[int] = []
@@ -46,6 +52,27 @@ def assign_levels(headings: Sequence[Ranked]) -> tuple[int, ...]:
         open_places.append(place)
         levels.append(len(open_places))
     return tuple(levels)
+
+
+def _order_styles(headings: Sequence[Ranked]) -> dict[Strength, Strength]:
+    """Styles as strengths of one number each, the strongest the largest.
+
+    Size decides first. Among styles of one size the customary order (bold, capitals, centred, upright) gives way to
+    what the document shows: where a heading of style A often stands directly over one of style B and hardly ever the
+    other way round, A is the outer one.
+    """
+    over: Counter[tuple[Strength, Strength]] = Counter()
+    for before, heading in pairwise(headings):
+        if heading.adjoins and before.strength != heading.strength and heading.number is None:
+            over[before.strength, heading.strength] += 1
+    ordered = sorted({heading.strength for heading in headings}, reverse=True)
+    for _ in range(len(ordered)):
+        for index in range(len(ordered) - 1):
+            upper, lower = ordered[index], ordered[index + 1]
+            against, agreeing = over[lower, upper], over[upper, lower]
+            if abs(upper[0] - lower[0]) <= 1 and against >= 2 and against >= 3 * agreeing:
+                ordered[index], ordered[index + 1] = lower, upper
+    return {strength: (-float(index), False, False, False, False) for index, strength in enumerate(ordered)}
 
 
 def _grammar(number: SectionNumber | None) -> Grammar:
@@ -105,7 +132,7 @@ def _rank_inner(ranks: dict[Grammar, float], around: Mapping[Grammar, Counter[tu
             if grammar not in ranks and outer:
                 (parent, beside), _ = outer.most_common(1)[0]
                 if parent in ranks:
-                    found[grammar] = ranks[parent] + (0.0 if beside else 1.0)
+                    found[grammar] = ranks[parent] + (0.0 if beside else _INNER)
         if not found:
             return
         ranks |= found
@@ -150,6 +177,8 @@ def _slot(strength: Strength, usual: Sequence[Strength], legal: Sequence[bool]) 
     """Where an unnumbered style stands among the numbered kinds: 2 i on the level of kind i, odd between two levels."""
     same = [index for index, other in enumerate(usual) if other == strength]
     if same:
-        # Headings set like 'Item 7' but without a number lie inside the items; ones set like '3.2' stand beside them.
-        return 2.0 * same[-1] + 1.0 if legal[same[0]] else 2.0 * same[0]
+        # Headings set like '3.2' but without a number stand beside it. Those set like 'Item 7' lie inside the items,
+        # and where numbered headings further in are set as strongly, the style cannot mean the outer level.
+        deepest = max(index for index, other in enumerate(usual) if other >= strength)
+        return 2.0 * deepest + 1.0 if legal[same[0]] or deepest > same[0] else 2.0 * same[0]
     return next((2.0 * index - 1.0 for index, other in enumerate(usual) if strength > other), 2.0 * len(usual) + 1.0)
