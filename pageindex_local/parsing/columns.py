@@ -71,7 +71,7 @@ def _find_gutter(pieces: Sequence[Piece]) -> float | None:
             starts[key] = starts.get(key, 0) + 1
     frequent = sorted((key for key, count in starts.items() if count >= _LEAST_LINES), key=lambda key: -starts[key])
     for key in frequent[:4]:
-        x = key * 3 - 1.0
+        x = min(piece.x0 for piece in pieces if int(piece.x0 / 3) == key) - 0.5
         if right_edge - x < _LEAST_SHARE * width:
             continue
         if _is_gutter(pieces, x, left_edge, right_edge):
@@ -117,24 +117,35 @@ def _fill(pieces: Sequence[Piece], width: float) -> tuple[float, float]:
 
 def _cut_bands(pieces: Sequence[Piece], x: float) -> list[list[Piece]]:
     """The pieces cut into bands by what crosses the gutter: [crossing] or [left, right], from top to bottom."""
+    ends = sorted(piece.x1 for piece in pieces if piece.x1 <= x + 1)
+    gap = ends[int(0.9 * (len(ends) - 1))]  # what stands between the columns (a page number) is in neither
     parts: list[list[Piece]] = []
     left: list[Piece] = []
     right: list[Piece] = []
     wide: list[Piece] = []
-    ends = sorted(piece.x1 for piece in pieces if piece.x1 <= x + 1)
-    gap = ends[int(0.9 * (len(ends) - 1))]  # what stands between the columns (a page number) is in neither
-    for piece in sorted(pieces, key=lambda piece: (round(piece.base), piece.order)):
-        if piece.x0 < x < piece.x1 - 1 or gap < piece.x0 < piece.x1 < x:
-            if left or right:
-                parts.extend(part for part in (left, right) if part)
-                left, right = [], []
-            wide.append(piece)
+    for row in _rows(pieces):
+        if any(piece.x0 < x < piece.x1 - 1 or gap < piece.x0 < piece.x1 < x for piece in row):
+            parts.extend(part for part in (left, right) if part)
+            left, right = [], []
+            wide.extend(row)
             continue
         if wide:
             parts.append(wide)
             wide = []
-        (right if piece.x0 >= x else left).append(piece)
+        for piece in row:
+            (right if piece.x0 >= x else left).append(piece)
     parts.extend(part for part in (wide, left, right) if part)
     for part in parts:
         part.sort(key=lambda piece: piece.order)
     return parts
+
+
+def _rows(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """The pieces from top to bottom, those on one baseline together."""
+    rows: list[list[Piece]] = []
+    for piece in sorted(pieces, key=lambda piece: piece.base):
+        if rows and piece.base - rows[-1][0].base < 0.25 * piece.size:
+            rows[-1].append(piece)
+        else:
+            rows.append([piece])
+    return rows

@@ -16,6 +16,9 @@ _SAME_BASELINE = 0.25  # of the smaller font size
 _OVERLAP = 0.35  # of the font size that two pieces of one line may overlap
 _BLOCK_PITCH = 1.65  # baselines of one block are at most this many font sizes apart
 _MOST_BLOCKS_MOVED = 400
+_SMALL = 0.8  # of the text's size is what a raised mark has at most
+_LONGEST_MARK = 6  # characters
+_MARK_GAP, _LABEL_GAP = 0.35, 2.5  # font sizes between text and a mark behind it, and before it
 _CELL_GAP = 2.0  # font sizes between two cells
 
 
@@ -56,40 +59,113 @@ def _order(pieces: list[Piece]) -> list[Piece]:
         return pieces
     if len(groups) > _MOST_BLOCKS_MOVED:
         return sorted(pieces, key=lambda piece: (round(piece.base), piece.x0))
-    placed: list[tuple[float, float, float, float, list[Piece]]] = []
-    for group in groups:
-        x0, y0 = min(piece.x0 for piece in group), min(piece.y0 for piece in group)
-        x1, y1 = max(piece.x1 for piece in group), max(piece.y1 for piece in group)
-        at = len(placed)
-        for position, (left, top, right, _, _) in enumerate(placed):
-            if top >= y1 - 1 and min(x1, right) > max(x0, left):
-                at = position
-                break
-        placed.insert(at, (x0, y0, x1, y1, group))
-    return [piece for *_, group in placed for piece in group]
+    boxes = [_bounds(group) for group in groups]
+    kept, moved = _out_of_place(boxes)
+    for late in moved:
+        top, bottom = boxes[late][1], boxes[late][3]
+        at = next((place for place, other in enumerate(kept) if boxes[other][1] >= bottom - 1), len(kept))
+        # Never between two lines of the same row: behind what starts higher up.
+        while at < len(kept) and boxes[kept[at]][1] < top:
+            at += 1
+        kept.insert(at, late)
+    return [piece for number in kept for piece in groups[number]]
+
+
+def _bounds(group: Sequence[Piece]) -> Box:
+    return (
+        min(piece.x0 for piece in group),
+        min(piece.y0 for piece in group),
+        max(piece.x1 for piece in group),
+        max(piece.y1 for piece in group),
+    )
+
+
+def _out_of_place(boxes: Sequence[Box]) -> tuple[list[int], list[int]]:
+    """Which boxes are in order, and which few must move so that none stands after one that it is above."""
+    against: dict[int, set[int]] = {}
+    for first, (left, top, right, _) in enumerate(boxes):
+        for second in range(first + 1, len(boxes)):
+            x0, _, x1, bottom = boxes[second]
+            if bottom <= top + 1 and min(x1, right) > max(x0, left):
+                against.setdefault(first, set()).add(second)
+                against.setdefault(second, set()).add(first)
+    moved: list[int] = []
+    while against:
+        worst = max(against, key=lambda number: (len(against[number]), number))
+        moved.append(worst)
+        for other in against.pop(worst):
+            against[other].discard(worst)
+            if not against[other]:
+                del against[other]
+    return [number for number in range(len(boxes)) if number not in moved], sorted(moved)
 
 
 def _merge(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """Pieces of one baseline that follow each other, from left to right (right to left for such scripts)."""
     merged: list[list[Piece]] = []
-    for piece in pieces:
-        if merged:
-            parts = merged[-1]
-            other = parts[-1]
-            smaller = min(piece.size, other.size)
-            if abs(piece.base - other.base) <= max(1.0, _SAME_BASELINE * smaller):
-                slack = _OVERLAP * smaller
-                if all(piece.x0 >= part.x1 - slack or piece.x1 <= part.x0 + slack for part in parts):
-                    parts.append(piece)
-                    continue
-                if any(piece.text == part.text and abs(piece.x0 - part.x0) < 2 for part in parts):
-                    continue  # drawn twice, for a shadow or for weight
-        merged.append([piece])
-    for parts in merged:
-        if len(parts) > 1:
-            right_to_left = sum(len(part.text) if part.rtl else -len(part.text) for part in parts) > 0
-            parts.sort(key=lambda part: -part.x1 if right_to_left else part.x0)
-    return merged
+    for piece in _attach_marks(pieces):
+        if merged and _same_line(merged[-1], piece):
+            if not _drawn_twice(merged[-1], piece):
+                merged[-1].append(piece)
+        else:
+            merged.append([piece])
+    return [_in_order(parts) if len(parts) > 1 else parts for parts in merged]
+
+
+def _same_line(parts: Sequence[Piece], piece: Piece) -> bool:
+    other = parts[-1]
+    smaller = min(piece.size, other.size)
+    if abs(piece.base - other.base) > max(1.0, _SAME_BASELINE * smaller):
+        return False
+    slack = _OVERLAP * smaller
+    apart = all(piece.x0 >= part.x1 - slack or piece.x1 <= part.x0 + slack for part in parts)
+    return apart or _drawn_twice(parts, piece)
+
+
+def _drawn_twice(parts: Sequence[Piece], piece: Piece) -> bool:
+    """Whether the piece repeats another in place, for a shadow or for weight."""
+    return any(piece.text == part.text and abs(piece.x0 - part.x0) < 2 for part in parts)
+
+
+def _in_order(parts: list[Piece]) -> list[Piece]:
+    if sum(len(part.text) if part.rtl else -len(part.text) for part in parts) > 0:
+        return sorted(parts, key=lambda part: -part.x1)
+    return sorted(parts, key=lambda part: part.x0)
+
+
+def _attach_marks(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """The pieces with small raised ones (footnote marks, ordinals) joined to what they stand beside.
+
+    Files often write them after the whole table or paragraph.
+    """
+    sizes = sorted(piece.size for piece in pieces)
+    limit = _SMALL * sizes[len(sizes) // 2]
+    marks = [piece for piece in pieces if piece.size < limit and len(piece.text) <= _LONGEST_MARK]
+    if not marks or len(marks) > 0.5 * len(pieces):
+        return pieces
+    gone: set[int] = set()
+    for mark in marks:
+        middle = (mark.y0 + mark.y1) / 2
+        for piece in pieces:
+            if piece is mark or not piece.y0 - 1 <= middle <= piece.base or mark.size >= _SMALL * piece.size:
+                continue
+            if abs(mark.x0 - piece.x1) <= _MARK_GAP * piece.size:
+                piece.text = f"{piece.text}{mark.text}"
+            elif 0 <= piece.x0 - mark.x1 <= _LABEL_GAP * piece.size:
+                piece.text = f"{mark.text} {piece.text}"
+                piece.lead = 0
+            else:
+                continue
+            piece.x0, piece.x1 = min(piece.x0, mark.x0), max(piece.x1, mark.x1)
+            piece.raw = (
+                min(piece.raw[0], mark.raw[0]),
+                min(piece.raw[1], mark.raw[1]),
+                max(piece.raw[2], mark.raw[2]),
+                max(piece.raw[3], mark.raw[3]),
+            )
+            gone.add(mark.order)
+            break
+    return [piece for piece in pieces if piece.order not in gone]
 
 
 def _share_block(before: Sequence[Piece], after: Sequence[Piece]) -> bool:
