@@ -18,7 +18,7 @@ _FULL_LINES = 0.6  # share of lines that fill their column in justified text set
 def split_columns(pieces: Sequence[Piece]) -> list[list[Piece]]:
     """The pieces as cells in reading order, each in file order; one cell where there are no columns."""
     if len(pieces) < 2 * _LEAST_LINES:
-        return [_order_rows(pieces)]
+        return [list(pieces)]
     done: list[list[Piece]] = []
     todo = [(list(pieces), 0)]
     while todo:
@@ -32,31 +32,7 @@ def split_columns(pieces: Sequence[Piece]) -> list[list[Piece]]:
             done.append(cell)
             continue
         todo.extend((part, depth + 1) for part in reversed(parts))
-    return [_order_rows(cell) for cell in done]
-
-
-def _order_rows(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces of a cell from top to bottom: some files write a page's headings after all of its text.
-
-    Rows are what shares a height. A cell in which blocks often stand side by side keeps file order, because its rows
-    may be columns that were not recognised.
-    """
-    rows: list[list[Piece]] = []
-    floor = 0.0
-    for piece in sorted(pieces, key=lambda piece: piece.y0 + piece.y1):
-        quarter = 0.25 * (piece.y1 - piece.y0)
-        if rows and piece.y0 + quarter < floor:
-            rows[-1].append(piece)
-            floor = max(floor, piece.y1 - quarter)
-        else:
-            rows.append([piece])
-            floor = piece.y1 - quarter
-    shared = sum(1 for row in rows if len({piece.block for piece in row}) > 1)
-    if shared > 0.2 * len(rows):
-        return list(pieces)
-    for row in rows:
-        row.sort(key=lambda piece: piece.order)
-    return [piece for row in rows for piece in row]
+    return done
 
 
 def _find_gutter(pieces: Sequence[Piece]) -> float | None:

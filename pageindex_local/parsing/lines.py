@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pageindex_local.parsing.columns import split_columns
+from pageindex_local.parsing.order import order_pieces
 from pageindex_local.parsing.pieces import MOSTLY, Piece, read_pieces
 from pageindex_local.records import Box, Line
 
 _SAME_BASELINE = 0.25  # of the smaller font size
 _OVERLAP = 0.35  # of the font size that two pieces of one line may overlap
 _BLOCK_PITCH = 1.65  # baselines of one block are at most this many font sizes apart
-_MOST_BLOCKS_MOVED = 400
 _SMALL = 0.8  # of the text's size is what a raised mark has at most
 _LONGEST_MARK = 6  # characters
 _MARK_GAP, _LABEL_GAP = 0.35, 2.5  # font sizes between text and a mark behind it, and before it
@@ -31,73 +31,13 @@ def build_lines(blocks: Sequence[dict[str, Any]], to_display: Callable[[Box], Bo
     block = 0
     for pieces in read_pieces(blocks):
         for cell in split_columns(pieces):
-            merged = _merge(_order(cell))
+            merged = _merge(order_pieces(cell))
             for position, parts in enumerate(merged):
                 if position and not _share_block(merged[position - 1], parts):
                     block += 1
                 lines.append(_line(parts, block, to_display))
             block += 1
     return tuple(lines)
-
-
-def _order(pieces: list[Piece]) -> list[Piece]:
-    """The pieces in reading order: as the file has them, except that no block comes after one that stands below it.
-
-    Files mostly write text in the order in which it is read; heads, feet and late boxes are what is out of place.
-    """
-    groups: list[list[Piece]] = []
-    lowest = float("-inf")
-    sane = True
-    for piece in pieces:
-        if groups and groups[-1][-1].block == piece.block and piece.y0 >= groups[-1][-1].y0 - 2:
-            groups[-1].append(piece)
-        else:
-            groups.append([piece])
-            sane = sane and piece.y1 > lowest - 1
-        lowest = max(lowest, piece.y0)
-    if sane:
-        return pieces
-    if len(groups) > _MOST_BLOCKS_MOVED:
-        return sorted(pieces, key=lambda piece: (round(piece.base), piece.x0))
-    boxes = [_bounds(group) for group in groups]
-    kept, moved = _out_of_place(boxes)
-    for late in moved:
-        top, bottom = boxes[late][1], boxes[late][3]
-        at = next((place for place, other in enumerate(kept) if boxes[other][1] >= bottom - 1), len(kept))
-        # Never between two lines of the same row: behind what starts higher up.
-        while at < len(kept) and boxes[kept[at]][1] < top:
-            at += 1
-        kept.insert(at, late)
-    return [piece for number in kept for piece in groups[number]]
-
-
-def _bounds(group: Sequence[Piece]) -> Box:
-    return (
-        min(piece.x0 for piece in group),
-        min(piece.y0 for piece in group),
-        max(piece.x1 for piece in group),
-        max(piece.y1 for piece in group),
-    )
-
-
-def _out_of_place(boxes: Sequence[Box]) -> tuple[list[int], list[int]]:
-    """Which boxes are in order, and which few must move so that none stands after one that it is above."""
-    against: dict[int, set[int]] = {}
-    for first, (left, top, right, _) in enumerate(boxes):
-        for second in range(first + 1, len(boxes)):
-            x0, _, x1, bottom = boxes[second]
-            if bottom <= top + 1 and min(x1, right) > max(x0, left):
-                against.setdefault(first, set()).add(second)
-                against.setdefault(second, set()).add(first)
-    moved: list[int] = []
-    while against:
-        worst = max(against, key=lambda number: (len(against[number]), number))
-        moved.append(worst)
-        for other in against.pop(worst):
-            against[other].discard(worst)
-            if not against[other]:
-                del against[other]
-    return [number for number in range(len(boxes)) if number not in moved], sorted(moved)
 
 
 def _merge(pieces: Sequence[Piece]) -> list[list[Piece]]:
