@@ -63,7 +63,7 @@ class StageFiles(dg.ConfigurableIOManager):
         """Write an output; a half-written file is never read."""
         if obj is None:
             return
-        file = self._file(context)
+        file = self._file(context, context.partition_key if context.has_partition_key else "")
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_name(f".{file.name}.partial")
         partial.write_bytes(dump_record(obj))
@@ -73,13 +73,13 @@ class StageFiles(dg.ConfigurableIOManager):
         """Read the output that a stage asks for."""
         if context.upstream_output is None:
             raise dg.Failure("only outputs of stages can be read", allow_retries=False)
-        return load_record(self._file(context.upstream_output).read_bytes())
+        # The run's own partition: a check has none of its own and would be handed those of all documents.
+        partition = context.partition_key if context.has_partition_key else ""
+        return load_record(self._file(context.upstream_output, partition).read_bytes())
 
-    def _file(self, context: dg.OutputContext) -> Path:
-        if context.has_asset_key:
-            parts = [*context.asset_key.path]
-            if context.has_asset_partitions:
-                parts = [context.asset_partition_key, *parts]
+    def _file(self, output: dg.OutputContext, partition: str) -> Path:
+        if output.has_asset_key:
+            parts = [partition or "all", *output.asset_key.path]
         else:
-            parts = ["steps", *(str(part) for part in context.get_identifier())]
+            parts = ["steps", *(str(part) for part in output.get_identifier())]
         return Path(self.folder, *(_UNSAFE.sub("_", part) for part in parts)).with_suffix(".json")

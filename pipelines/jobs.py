@@ -4,7 +4,6 @@ import dagster as dg
 
 from pipelines.checks import ALL_CHECKS
 from pipelines.document import headings, pages, source_document
-from pipelines.partitions import documents
 from pipelines.publish import index_version, release, summaries
 from pipelines.tree import section_tree
 
@@ -17,7 +16,6 @@ RUN_TAGS = {"dagster/retry_strategy": "ALL_STEPS", "dagster/max_runtime": str(6 
 index_document = dg.define_asset_job(
     "index_document",
     selection=dg.AssetSelection.assets(*ALL_ASSETS) | dg.AssetSelection.checks(*ALL_CHECKS),
-    partitions_def=documents,
     executor_def=dg.in_process_executor,
     tags=RUN_TAGS,
     description="Build one document and publish it.",

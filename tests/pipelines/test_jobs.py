@@ -1,0 +1,131 @@
+"""The jobs as the daemon runs them: stage outputs in files, candidates queued, a release published."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+
+from pageindex_local.ids import make_doc_key
+from pageindex_local.settings import Settings
+from pageindex_local.store.index import IndexStore
+from pipelines.checks import ALL_CHECKS
+from pipelines.io_managers import StageFiles
+from pipelines.jobs import ALL_ASSETS, index_document, publish_release
+from pipelines.partitions import add_documents
+from pipelines.resources import Candidates, WorkspaceSettings, open_workspace
+from tests.pipelines.conftest import write_document
+
+TIDES, WINDS = make_doc_key("tides.md"), make_doc_key("winds.md")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, workspace_settings: WorkspaceSettings) -> dg.RepositoryDefinition:
+    return dg.Definitions(
+        assets=ALL_ASSETS,
+        asset_checks=ALL_CHECKS,
+        jobs=[index_document, publish_release],
+        resources={
+            "workspace": open_workspace,
+            "workspace_settings": workspace_settings,
+            "io_manager": StageFiles(folder=str(tmp_path / "stages")),
+        },
+    ).get_repository_def()
+
+
+@pytest.fixture
+def store(tmp_path: Path, settings: Settings) -> IndexStore:
+    return IndexStore(tmp_path / "index", "default", settings.store)
+
+
+def run_document(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, doc_key: str
+) -> dg.ExecuteInProcessResult:
+    add_documents(instance, [doc_key])
+    job = repository.get_job("index_document")
+    return job.execute_in_process(partition_key=doc_key, instance=instance, raise_on_error=False)
+
+
+def test_job_publishes_each_document_it_builds(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore
+) -> None:
+    for doc_key in (TIDES, WINDS):
+        assert run_document(repository, instance, doc_key).success
+    release = store.require_current()
+    assert set(release.documents) == {TIDES, WINDS}
+    assert release.name == "000002"
+    assert Candidates(store.layout.work / "candidates").read() == {}
+    assert store.layout.search.joinpath("000002.sqlite").exists()
+
+
+def test_job_reports_counts_tokens_and_the_tree(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance
+) -> None:
+    result = run_document(repository, instance, TIDES)
+    (event,) = [
+        event.step_materialization_data.materialization
+        for event in result.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey("summaries")
+    ]
+    metadata: dict[str, Any] = {name: value.value for name, value in event.metadata.items()}
+    # One heading of level 1 and four below it.
+    assert metadata["nodes"] == 5
+    assert metadata["model_calls"] > 0
+    assert metadata["input_tokens"] > 0
+    assert "- Tides (" in metadata["tree"]
+    assert "  - Rule 0 of Tides (" in metadata["tree"]
+
+
+def test_job_drops_documents_whose_source_is_gone(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    for doc_key in (TIDES, WINDS):
+        run_document(repository, instance, doc_key)
+    (folder / "winds.md").unlink()
+    assert repository.get_job("publish_release").execute_in_process(instance=instance).success
+    assert set(store.require_current().documents) == {TIDES}
+
+
+def test_job_for_unknown_document_fails_with_a_sentence(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore
+) -> None:
+    result = run_document(repository, instance, make_doc_key("nobody.md"))
+    assert not result.success
+    failure = next(event for event in result.all_events if event.is_step_failure)
+    assert "no source of that key" in failure.step_failure_data.error_display_string
+    assert store.current() is None
+
+
+def test_version_that_a_rollback_left_is_not_published_again(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    write_document(folder / "tides.md", "Tides", sections=5)
+    run_document(repository, instance, TIDES)
+    assert store.require_current().documents[TIDES].version_id == "v000002"
+    store.publish({TIDES: store.version_ref(TIDES, "v000001")}, expected_parent="000002", reason="rollback")
+    repository.get_job("publish_release").execute_in_process(instance=instance)
+    assert store.require_current().documents[TIDES].version_id == "v000001"
+
+
+def test_overtaken_candidate_is_left_out(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    queue = Candidates(store.layout.work / "candidates")
+    queue.add(store.version_ref(TIDES, "v000001"))
+    repository.get_job("publish_release").execute_in_process(instance=instance)
+    assert store.require_current().name == "000001"
+    assert queue.read() == {}
+
+
+def test_stage_outputs_are_json_and_hold_no_pickle(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    files = [path for path in (tmp_path / "stages").rglob("*") if path.is_file()]
+    assert {path.name for path in files if TIDES in path.parts} >= {"pages.json", "headings.json", "summaries.json"}
+    for path in files:
+        kind, _, body = path.read_bytes().partition(b"\n")
+        assert kind.isalpha()
+        assert body[:1] == b"{"
