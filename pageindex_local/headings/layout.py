@@ -90,7 +90,8 @@ def _series_style(group: Group, typography: Typography) -> tuple[object, ...]:
     if group.numbers[0].depth > 1 or group.numbers[0].word:
         return ()
     style = cluster_style(group.style, typography.body)
-    indent = -1 if group.centred or style.size > LARGER * typography.body.size else round(group.box[0] / 6)
+    distinct = group.centred or style.bold or style.italic or style.size > LARGER * typography.body.size
+    indent = -1 if distinct else round(group.box[0] / 6)
     return style.size, style.bold, style.italic, indent
 
 

@@ -104,8 +104,9 @@ def _number_ranks(headings: Sequence[Ranked]) -> dict[Grammar, float]:
         parent = numbers.get(parents[run])
         grammar = _grammar(number)
         if parent is not None and _grammar(parent) != grammar:
-            # A series in the same style that opens when the one around it is over continues it: appendices.
-            beside = usual[_grammar(parent)] == usual[grammar] and last[parents[run]] < first[run]
+            # Letters in the same style that open when the numbers around them are over continue those: appendices.
+            lettered = number.shapes[0] is Shape.UPPER_LETTER and parent.shapes[0] is not Shape.UPPER_LETTER
+            beside = lettered and usual[_grammar(parent)] == usual[grammar] and last[parents[run]] < first[run]
             around[grammar][_grammar(parent), beside] += 1
     ranks: dict[Grammar, float] = {}
     for number in numbers.values():
@@ -115,10 +116,15 @@ def _number_ranks(headings: Sequence[Ranked]) -> dict[Grammar, float]:
             ranks[_grammar(number)] = float(_CHAPTER_RANK + number.depth - 1)
     compound = any(number.depth > 1 and not number.word for number in numbers.values())
     strongest = max((strength for strength in usual.values()), default=None)
+    outer = {parent for inner in around.values() for parent, _ in inner}
     for number in numbers.values():
         grammar = _grammar(number)
         opens_compound = compound and number.shapes[0] is Shape.ARABIC and number.mark in ("", ".")
-        if grammar not in ranks and not around[grammar] and (opens_compound or usual[grammar] == strongest):
+        if (
+            grammar not in ranks
+            and not around[grammar]
+            and (opens_compound or grammar in outer or usual[grammar] == strongest)
+        ):
             ranks[grammar] = float(_CHAPTER_RANK)
     _rank_inner(ranks, around)
     return ranks

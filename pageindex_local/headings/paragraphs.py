@@ -196,7 +196,9 @@ def _group_page(page: Page, kept: list[tuple[int, Line]], typography: Typography
                 ),
                 above=above,
                 below=below,
-                continues=first > 0 and _goes_on(kept[first - 1], kept[first], typography),
+                continues=first > 0
+                and _goes_on(kept[first - 1], kept[first], typography)
+                and not _starts_item(lines[0], kept[first - 1][1]),
                 runs_on=last < len(kept)
                 and _goes_on(kept[last - 1], kept[last], typography)
                 and kept[last][1].text[:1].islower(),
@@ -249,9 +251,20 @@ def _continues(
     leading = max(1.45 * height, 1.1 * typography.pitch if near else 0.0)
     if down > leading or line.box[0] > before.box[2] or line.box[2] < before.box[0]:
         return False
-    if (line.lead and not before.lead) or _starts_item(line, before):
+    if (line.lead and not before.lead) or _starts_item(line, before) or _is_outdented(line, before, typography):
         return False
     return _was_full(before, line, typography)
+
+
+def _is_outdented(line: Line, before: Line, typography: Typography) -> bool:
+    """Whether a line starts left of the one before, yet not at the column's edge: the first line of a new paragraph.
+
+    Lines centred one above the other may start anywhere.
+    """
+    if abs(line.box[0] + line.box[2] - before.box[0] - before.box[2]) < 4.0:
+        return False
+    step = 0.5 * line.size
+    return typography.column_left(line.box[0]) + step < line.box[0] < before.box[0] - step
 
 
 def _starts_item(line: Line, before: Line) -> bool:

@@ -81,14 +81,15 @@ def _refuse(candidate: Candidate, doubt: str) -> Candidate:
 def _refuse_title_pages(candidates: Sequence[Candidate], page: int, line: int) -> list[Candidate]:
     """Without what stands before the first text: titles, authors, dates, addresses.
 
-    The last line above the text is its heading, unless it is page 1 and nothing else stands there: that is the title.
+    The last line above the text is its heading if that style comes again later; else it belongs to the title.
     """
+    last_page = {candidate.cluster: candidate.group.page_number for candidate in candidates if candidate.accepted}
     above = [
         candidate
         for candidate in candidates
         if candidate.accepted and candidate.group.page_number == page and candidate.group.span[0] < line
     ]
-    keep = above[-1].group.span if len(above) > 1 else None
+    keep = above[-1].group.span if above and last_page[above[-1].cluster] > page else None
     found = []
     for candidate in candidates:
         group = candidate.group

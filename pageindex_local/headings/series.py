@@ -12,7 +12,7 @@ from itertools import pairwise
 from pageindex_local.headings.filters import ends_sentence, starts_small
 from pageindex_local.headings.paragraphs import Group
 from pageindex_local.headings.sequences import Link
-from pageindex_local.headings.styles import Typography
+from pageindex_local.headings.styles import LARGER, Typography
 
 _MIN_MEMBERS = 3
 _MIN_FITTING = 0.6
@@ -46,7 +46,8 @@ def is_title(text: str) -> bool:
 
 def _family(group: Group, link: Link, typography: Typography) -> tuple[object, ...]:
     number, style = link.number, group.style
-    indent = -1 if group.centred else round(group.box[0] / (0.5 * max(typography.body.size, 1)))
+    distinct = group.centred or style.bold or style.italic or style.size > LARGER * typography.body.size
+    indent = -1 if distinct else round(group.box[0] / 6)
     return number.word, number.shapes[-1], number.depth, number.mark, style.size, style.bold, style.italic, indent
 
 
