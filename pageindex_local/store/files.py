@@ -59,12 +59,8 @@ class FileSystem(Protocol):
         """Put a file in the place of another in one step: readers see the one or the other."""
         ...
 
-    def remove_file(self, path: Path) -> None:
-        """Remove a file; nothing happens where there is none."""
-        ...
-
-    def remove_folder(self, path: Path) -> None:
-        """Remove a folder with all that is in it; nothing happens where there is none."""
+    def remove(self, path: Path) -> None:
+        """Remove a file, or a folder with all that is in it; nothing happens where there is none."""
         ...
 
     def lock(self, path: Path, timeout_s: float, *, what: str) -> AbstractContextManager[None]:
@@ -121,14 +117,12 @@ class LocalFiles:
         """See FileSystem."""
         source.replace(target)
 
-    def remove_file(self, path: Path) -> None:
+    def remove(self, path: Path) -> None:
         """See FileSystem."""
-        path.unlink(missing_ok=True)
-
-    def remove_folder(self, path: Path) -> None:
-        """See FileSystem."""
-        if path.exists():
+        if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
     @contextmanager
     def lock(self, path: Path, timeout_s: float, *, what: str) -> Iterator[None]:

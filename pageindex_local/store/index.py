@@ -1,7 +1,9 @@
 """The index of one collection: the one door through which the program reads and writes it."""
 
+import secrets
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError, StoreError
@@ -9,9 +11,27 @@ from pageindex_local.ids import sha256_hex
 from pageindex_local.settings import StoreSettings
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.files import FileSystem, LocalFiles
-from pageindex_local.store.layout import CHANGES, MANIFEST, Layout, release_name, version_name, version_number
+from pageindex_local.store.layout import (
+    CHANGES,
+    MANIFEST,
+    Layout,
+    canonical_json,
+    last_version_bytes,
+    release_name,
+    version_name,
+    version_number,
+)
 from pageindex_local.store.reader import StoredVersion, read_checked, read_record
-from pageindex_local.store.records import Changes, Manifest, Release, ReleaseEntry, Tombstone, VersionDraft, VersionRef
+from pageindex_local.store.records import (
+    Changes,
+    Lease,
+    Manifest,
+    Release,
+    ReleaseEntry,
+    Tombstone,
+    VersionDraft,
+    VersionRef,
+)
 
 
 class IndexStore:
@@ -19,6 +39,7 @@ class IndexStore:
 
     Readers: take a `Release` once (`require_current`) and open every version through it; a release never changes.
     Writers: `next_version_id`, build, `write_version`, then one `publish` for all documents. Nothing is visible before.
+    Beside this module: `verify_index`, `plan_gc` and `apply_gc`, `export_bundle` and `import_bundle`, and `history`.
 
     Args:
         root: the folder given to `--index`; it may not exist yet.
@@ -42,7 +63,7 @@ class IndexStore:
             CorruptIndexError: the pointer or the release is damaged.
             FormatVersionError: written by a newer format.
         """
-        live = self._live()
+        live = self.live()
         return live[0] if live else None
 
     def require_current(self) -> Release:
@@ -66,7 +87,7 @@ class IndexStore:
         Raises:
             IndexNotFoundError: no such release, or one that never became live.
         """
-        live = self._live()
+        live = self.live()
         if live is None or not name.isdecimal() or int(name) > int(live[0].name):
             raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
         if live[0].name == name:
@@ -89,7 +110,7 @@ class IndexStore:
             CorruptIndexError: a file is missing or altered (also later, when another file is first read).
         """
         if manifest_sha256 is None:
-            live = self._live()
+            live = self.live()
             entry = live[0].documents.get(doc_key) if live else None
             if entry is not None and entry.version_id == version_id:
                 manifest_sha256 = entry.manifest_sha256
@@ -130,18 +151,27 @@ class IndexStore:
 
     def next_version_id(self, doc_key: str) -> str:
         """The id that the next version of a document gets: one more than any that was ever used."""
-        last = 0
-        if self.files.exists(self.layout.last_version(doc_key)):
-            text = self.files.read_bytes(self.layout.last_version(doc_key)).decode("ascii", "replace").strip()
-            number = version_number(text)
-            if number is None:
-                raise CorruptIndexError("is no version name", subject=str(self.layout.last_version(doc_key)))
-            last = number
+        last = self.last_version(doc_key)
         versions = self.version_ids(doc_key)
-        live = self._live()
+        live = self.live()
         entry = live[0].documents.get(doc_key) if live else None
-        known = [*versions[-1:], *([entry.version_id] if entry else [])]
-        return version_name(max([last, *(int(name[1:]) for name in known)]) + 1)
+        known = [*versions[-1:], *([entry.version_id] if entry else []), *([last] if last else [])]
+        return version_name(max((int(name[1:]) for name in known), default=0) + 1)
+
+    def last_version(self, doc_key: str) -> str | None:
+        """The highest version of a document that gc removed, if it removed the newest.
+
+        Raises:
+            CorruptIndexError: the file that remembers it is damaged.
+        """
+        path = self.layout.last_version(doc_key)
+        if not self.files.exists(path):
+            return None
+        data = self.files.read_bytes(path)
+        name = data.decode("ascii", "replace").partition(" ")[0]
+        if version_number(name) is None or data != last_version_bytes(name):
+            raise CorruptIndexError("is not the text that was written", subject=str(path))
+        return name
 
     def write_version(self, draft: VersionDraft) -> VersionRef:
         """Write a version. It is durable when this returns and invisible until published.
@@ -182,12 +212,18 @@ class IndexStore:
         return VersionRef(doc_key, _entry(manifest, sha256_hex(manifest_bytes)))
 
     def publish(
-        self, changes: Mapping[str, VersionRef | None], *, expected_parent: str | None, reason: str = "build"
+        self,
+        changes: Mapping[str, VersionRef | None],
+        *,
+        expected_parent: str | None,
+        reason: str = "build",
+        exact: bool = False,
     ) -> Release:
         """Make versions live in one step; None removes a document. Returns the live release.
 
         `expected_parent` is the release that the changes were computed from. Where another process has published since
-        then, changes to other documents are kept and ours are added; changes to the same documents are a conflict.
+        then, changes to other documents are kept and ours are added; changes to the same documents are a conflict, and
+        with `exact` any change is.
         Without any difference no release is written.
 
         Raises:
@@ -195,9 +231,9 @@ class IndexStore:
             CorruptIndexError: a version to be published is not on disk as referenced.
             StoreError: the disk refused.
         """
-        with self._publishing():
-            live = self._live()
-            self._check_parent(live, changes, expected_parent)
+        with self.publishing():
+            live = self.live()
+            self._check_parent(live, changes, expected_parent, exact=exact)
             documents = dict(live[0].documents) if live else {}
             for doc_key, ref in changes.items():
                 if ref is None:
@@ -208,6 +244,52 @@ class IndexStore:
                     documents[doc_key] = ref.entry
             return self._release(live, documents, reason)
 
+    def rollback(self, name: str) -> Release:
+        """Make a new release that pins what release `name` pinned. Nothing is removed.
+
+        Raises:
+            IndexNotFoundError: no such release.
+            CorruptIndexError: a version that it pins is damaged or gone.
+            ConflictError: somebody published meanwhile, or holds the lock.
+        """
+        live = self.require_current()
+        target = self.release(name).documents
+        changes: dict[str, VersionRef | None] = {key: None for key in live.documents if key not in target}
+        changes |= {key: VersionRef(key, entry) for key, entry in target.items() if live.documents.get(key) != entry}
+        return self.publish(changes, expected_parent=live.name, reason=f"rollback to {name}", exact=True)
+
+    def pin(self, doc_key: str, version_id: str) -> Release:
+        """Make a new release in which one document is at an earlier version. The next build of it starts from there.
+
+        Raises:
+            IndexNotFoundError: no such version.
+            CorruptIndexError: the version is damaged.
+            ConflictError: somebody changed the document meanwhile, or holds the lock.
+        """
+        live = self.require_current()
+        ref = self.version_ref(doc_key, version_id)
+        return self.publish({doc_key: ref}, expected_parent=live.name, reason=f"pin {ref.entry.doc_id} at {version_id}")
+
+    @contextmanager
+    def lease(self, release: Release) -> Iterator[None]:
+        """Keep gc away from everything a release pins while the block runs (at most `settings.lease_s` seconds).
+
+        On a medium that cannot be written there is no gc either, and no lease is needed.
+        """
+        path = self.layout.leases / f"{release.name}-{secrets.token_hex(8)}.json"
+        lease = Lease(release=release.name, expires=time.time() + self.settings.lease_s)
+        try:
+            self.make_folders(self.layout.leases)
+            self.files.write_new(path, canonical_json(lease.model_dump(mode="json")))
+        except OSError:
+            yield
+            return
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                self.files.remove(path)
+
     # Inside
 
     def _release(self, live: tuple[Release, str] | None, documents: dict[str, ReleaseEntry], reason: str) -> Release:
@@ -217,13 +299,14 @@ class IndexStore:
         self._cached = (sha256, release)
         return release
 
-    def _publishing(self) -> AbstractContextManager[None]:
+    def publishing(self) -> AbstractContextManager[None]:
+        """Hold the lock under which releases change; OSError inside becomes StoreError."""
         return self._writing(self.layout.folder, self.layout.publish_lock, "the right to publish")
 
     @contextmanager
     def _writing(self, folder: Path, lock: Path, what: str) -> Iterator[None]:
         try:
-            self._make_folders(folder)
+            self.make_folders(folder)
             with self.files.lock(lock, self.settings.lock_timeout_s, what=what):
                 yield
         except OSError as error:
@@ -233,7 +316,8 @@ class IndexStore:
                 next_step="Nothing was published. Check free space and permissions, then run the command again.",
             ) from error
 
-    def _live(self) -> tuple[Release, str] | None:
+    def live(self) -> tuple[Release, str] | None:
+        """The live release and the hash of its file; raises as `current`."""
         pointer = release_files.read_pointer(self.files, self.layout)
         if pointer is None:
             return None
@@ -249,6 +333,8 @@ class IndexStore:
         live: tuple[Release, str] | None,
         changes: Mapping[str, VersionRef | None],
         expected_parent: str | None,
+        *,
+        exact: bool,
     ) -> None:
         name = live[0].name if live else None
         if name == expected_parent:
@@ -256,13 +342,13 @@ class IndexStore:
         before = self.release(expected_parent).documents if expected_parent is not None else {}
         after = live[0].documents if live else {}
         disputed = sorted(key for key in changes if before.get(key) != after.get(key))
-        if live is None or disputed:
+        if live is None or disputed or exact:
             subject = after[disputed[0]].doc_id if disputed and disputed[0] in after else ", ".join(disputed[:1])
             raise ConflictError(
                 f"release {name} was published meanwhile and changed {len(disputed)} of the same documents "
-                f"(this build started from {expected_parent})",
+                f"(this change was computed from {expected_parent})",
                 subject=subject or str(self.layout.folder),
-                next_step="Run the build again; finished model calls are not repeated.",
+                next_step="Run the command again; finished model calls are not repeated.",
             )
 
     def _parent(self, doc_key: str, version_id: str | None) -> tuple[StoredVersion | None, dict[str, Tombstone]]:
@@ -272,7 +358,8 @@ class IndexStore:
         changes = read_record(parent.read_file(CHANGES), Changes, subject=CHANGES)
         return parent, changes.tombstones
 
-    def _make_folders(self, folder: Path) -> None:
+    def make_folders(self, folder: Path) -> None:
+        """Create a folder and what is missing above it, durably."""
         missing = []
         while not self.files.exists(folder):
             missing.append(folder)

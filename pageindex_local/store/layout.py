@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pageindex_local.errors import IndexNotFoundError, SettingsError
-from pageindex_local.ids import DOC_KEY_PATTERN
+from pageindex_local.ids import DOC_KEY_PATTERN, sha256_hex
 from pageindex_local.store.records import RELEASE_PATTERN, VERSION_PATTERN
 
 TEMPORARY = ".tmp-"
@@ -122,6 +122,11 @@ def version_name(number: int) -> str:
 def version_number(name: str) -> int | None:
     """7 for `v000007`, None for anything that is no version name."""
     return int(name[1:]) if re.fullmatch(VERSION_PATTERN, name) else None
+
+
+def last_version_bytes(version_id: str) -> bytes:
+    """The file LAST: the highest version ever used, with its own hash so that damage shows."""
+    return f"{version_id} {sha256_hex(version_id.encode())}\n".encode()
 
 
 def release_name(number: int) -> str:

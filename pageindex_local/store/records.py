@@ -134,6 +134,13 @@ class Pointer(_Stored):
     sha256: str = Field(pattern=SHA256_PATTERN)
 
 
+class Lease(_Stored):
+    """A reader's promise to be done with a release at `expires` (seconds since 1970)."""
+
+    release: str = Field(pattern=RELEASE_PATTERN)
+    expires: float
+
+
 class Tombstone(_Stored):
     """An id that is no longer in the tree, and what became of it in which version."""
 

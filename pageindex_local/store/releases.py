@@ -74,17 +74,14 @@ def write_release(
     parent: tuple[Release, str] | None,
     documents: dict[str, ReleaseEntry],
     reason: str,
+    at_least: int = 1,
 ) -> tuple[Release, str]:
     """Write the next release and make it live. The caller holds the publish lock and has checked the parent.
 
-    Release numbers are never used twice, not even those of releases that a crash kept from becoming live.
+    Release numbers are never used twice, not even those of releases that a crash kept from becoming live. `at_least`
+    asks for a higher one than the next.
     """
-    _make_folder(files, layout)
-    numbers = list_numbers(files, layout)
-    number = max(numbers, default=0) + 1
-    if parent is None:
-        for leftover in numbers:
-            files.remove_file(layout.release(release_name(leftover)))
+    number = max(at_least, max(list_numbers(files, layout), default=0) + 1)
     release = Release(
         format_version=FORMAT_VERSION,
         name=release_name(number),
@@ -95,13 +92,29 @@ def write_release(
         documents=dict(sorted(documents.items())),
     )
     data = canonical_json(release.model_dump(mode="json"), indent=None)
+    install_release(files, layout, release.name, data, live_number=int(parent[0].name) if parent else 0)
+    return release, sha256_hex(data)
+
+
+def install_release(files: FileSystem, layout: Layout, name: str, data: bytes, *, live_number: int) -> None:
+    """Write the file of a release and make it live. The caller holds the publish lock.
+
+    Releases above the live one never became live (a crash came between); they go first, so that nobody takes them for
+    history later.
+    """
+    remove_unfinished(files, layout)
+    if not files.exists(layout.releases):
+        files.make_folder(layout.releases)
+        files.sync_folder(layout.folder)
+    for number in list_numbers(files, layout):
+        if number > live_number:
+            files.remove(layout.release(release_name(number)))
     temporary = layout.releases / temporary_name()
     files.write_new(temporary, data)
     files.sync_file(temporary)
-    files.rename(temporary, layout.release(release.name))
+    files.rename(temporary, layout.release(name))
     files.sync_folder(layout.releases)
-    set_current(files, layout, release.name, sha256_hex(data))
-    return release, sha256_hex(data)
+    set_current(files, layout, name, sha256_hex(data))
 
 
 def set_current(files: FileSystem, layout: Layout, name: str, sha256: str) -> None:
@@ -114,13 +127,9 @@ def set_current(files: FileSystem, layout: Layout, name: str, sha256: str) -> No
     files.sync_folder(layout.folder)
 
 
-def _make_folder(files: FileSystem, layout: Layout) -> None:
-    for name in files.list_names(layout.folder):
-        if name.startswith(TEMPORARY):
-            files.remove_file(layout.folder / name)
-    for name in files.list_names(layout.releases):
-        if name.startswith(TEMPORARY):
-            files.remove_file(layout.releases / name)
-    if not files.exists(layout.releases):
-        files.make_folder(layout.releases)
-        files.sync_folder(layout.folder)
+def remove_unfinished(files: FileSystem, layout: Layout) -> None:
+    """Remove what crashed publishers and imports left. The caller holds the publish lock."""
+    for folder in (layout.folder, layout.releases):
+        for name in files.list_names(folder):
+            if name.startswith(TEMPORARY):
+                files.remove(folder / name)

@@ -154,7 +154,7 @@ def remove_unfinished(files: FileSystem, folder: Path) -> None:
     """Remove what crashed writers left in a folder. The caller holds the lock of that folder's writers."""
     for name in files.list_names(folder):
         if name.startswith(layout.TEMPORARY):
-            files.remove_folder(folder / name)
+            files.remove(folder / name)
 
 
 def _check_order(tree: SectionTree) -> None:

@@ -1,0 +1,173 @@
+"""What an index no longer needs: a plan as data, and its execution. Never touches what a release or a reader holds."""
+
+import re
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pageindex_local.errors import CorruptIndexError
+from pageindex_local.ids import DOC_KEY_PATTERN
+from pageindex_local.store import releases as release_files
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.layout import TEMPORARY, last_version_bytes, release_name, temporary_name
+from pageindex_local.store.reader import read_record
+from pageindex_local.store.records import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class GcPlan:
+    """What would be removed: releases (oldest first), versions (document key, version), and leftovers of crashes.
+
+    `search` are full-text files of releases that go or never became live, `leases` those that have run out.
+    """
+
+    live: str | None
+    kept_releases: tuple[str, ...]
+    releases: tuple[str, ...]
+    versions: tuple[tuple[str, str], ...]
+    leftovers: tuple[Path, ...]
+    search: tuple[Path, ...]
+    leases: tuple[Path, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.releases or self.versions or self.leftovers or self.search or self.leases)
+
+
+def plan_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
+    """What gc would remove. Changes nothing.
+
+    Kept are the newest `keep_releases` releases (the settings' number by default), those that a reader has leased and
+    all between, every version that one of them pins, and everything younger than `settings.grace_s`. Only the oldest
+    releases go, so that the newer ones go on vouching for each other.
+
+    Raises:
+        CorruptIndexError: a kept release cannot be read, so nobody knows what it pins.
+    """
+    keep = max(1, store.settings.keep_releases if keep_releases is None else keep_releases)
+    names = store.releases()
+    leased, expired = _read_leases(store)
+    kept = names[-keep:]
+    held = [name for name in names if name in leased]
+    if held:
+        kept = names[min(names.index(held[0]), len(names) - len(kept)) :]
+    pinned = {(doc_key, entry.version_id) for name in kept for doc_key, entry in store.release(name).documents.items()}
+    versions: list[tuple[str, str]] = []
+    leftovers: list[Path] = []
+    for doc_key in _document_keys(store):
+        folder = store.layout.versions(doc_key)
+        leftovers.extend(folder / name for name in store.files.list_names(folder) if name.startswith(TEMPORARY))
+        versions.extend(
+            (doc_key, version_id)
+            for version_id in store.version_ids(doc_key)
+            if (doc_key, version_id) not in pinned and _is_old(store, store.layout.version(doc_key, version_id))
+        )
+    for folder in (store.layout.folder, store.layout.releases, store.layout.search):
+        leftovers.extend(folder / name for name in store.files.list_names(folder) if name.startswith(TEMPORARY))
+    orphans = [
+        store.layout.release(release_name(number))
+        for number in release_files.list_numbers(store.files, store.layout)
+        if names and number > int(names[-1])
+    ]
+    leftovers = [path for path in [*leftovers, *orphans] if _is_old(store, path)]
+    return GcPlan(
+        live=names[-1] if names else None,
+        kept_releases=kept,
+        releases=names[: len(names) - len(kept)],
+        versions=tuple(versions),
+        leftovers=tuple(leftovers),
+        search=tuple(_stale_search_files(store, kept)),
+        leases=tuple(expired),
+    )
+
+
+def apply_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
+    """Remove what `plan_gc` names, planned anew under the publish lock. Returns what was removed.
+
+    Releases go before the versions they pin, so that a crash leaves no release without its versions.
+
+    Raises:
+        ConflictError: somebody is publishing or writing.
+        CorruptIndexError: as `plan_gc`.
+        StoreError: the disk refused.
+    """
+    with store.publishing():
+        plan = plan_gc(store, keep_releases)
+        for name in plan.releases:
+            store.files.remove(store.layout.release(name))
+        if plan.releases:
+            store.files.sync_folder(store.layout.releases)
+        for doc_key, version_id in plan.versions:
+            _remove_version(store, doc_key, version_id)
+        for path in (*plan.leftovers, *plan.search, *plan.leases):
+            store.files.remove(path)
+        return plan
+
+
+def _remove_version(store: IndexStore, doc_key: str, version_id: str) -> None:
+    files, layout = store.files, store.layout
+    with files.lock(layout.document_lock(doc_key), store.settings.lock_timeout_s, what=f"document {doc_key}"):
+        if store.version_ids(doc_key)[-1:] == (version_id,):
+            _remember(store, doc_key, version_id)
+        trash = layout.versions(doc_key) / temporary_name()
+        files.rename(layout.version(doc_key, version_id), trash)
+        files.sync_folder(layout.versions(doc_key))
+        files.remove(trash)
+
+
+def _remember(store: IndexStore, doc_key: str, version_id: str) -> None:
+    """Note the highest version number, so that it is not given again. Versions go oldest first: it only rises."""
+    files, layout = store.files, store.layout
+    last = store.last_version(doc_key)
+    if last is not None and last >= version_id and len(last) >= len(version_id):
+        return
+    for name in files.list_names(layout.document(doc_key)):
+        if name.startswith(TEMPORARY):
+            files.remove(layout.document(doc_key) / name)
+    temporary = layout.document(doc_key) / temporary_name()
+    files.write_new(temporary, last_version_bytes(version_id))
+    files.sync_file(temporary)
+    files.replace(temporary, layout.last_version(doc_key))
+    files.sync_folder(layout.document(doc_key))
+
+
+def _document_keys(store: IndexStore) -> list[str]:
+    return [name for name in store.files.list_names(store.layout.documents) if re.fullmatch(DOC_KEY_PATTERN, name)]
+
+
+def _is_old(store: IndexStore, path: Path) -> bool:
+    try:
+        return store.files.modified_time(path) <= time.time() - store.settings.grace_s
+    except FileNotFoundError:
+        return False
+
+
+def _read_leases(store: IndexStore) -> tuple[set[str], list[Path]]:
+    leased: set[str] = set()
+    expired: list[Path] = []
+    for name in store.files.list_names(store.layout.leases):
+        path = store.layout.leases / name
+        with suppress(FileNotFoundError):
+            try:
+                lease = read_record(store.files.read_bytes(path), Lease, subject=str(path))
+            except CorruptIndexError:
+                # Written without a sync, so a crash may have cut it; it is as old as the crash.
+                if _is_old(store, path):
+                    expired.append(path)
+                continue
+            if lease.expires > time.time():
+                leased.add(lease.release)
+            else:
+                expired.append(path)
+    return leased, expired
+
+
+def _stale_search_files(store: IndexStore, kept: tuple[str, ...]) -> list[Path]:
+    stale: list[Path] = []
+    for name in store.files.list_names(store.layout.search):
+        path = store.layout.search / name
+        if not name.startswith(TEMPORARY) and name.partition(".")[0] not in kept and _is_old(store, path):
+            stale.append(path)
+    return stale
