@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from pageindex_local.headings.evidence import HeadingEvidence, SourceReport, SourceResult, titles_alike
+from pageindex_local.headings.evidence import HeadingEvidence, SourceReport, SourceResult, title_key
 from pageindex_local.headings.outline_levels import close_up
 from pageindex_local.headings.printed_toc.entries import NumberKind, number_kind
 from pageindex_local.records import Heading, ParsedDocument, Span
@@ -106,6 +106,8 @@ def _finer_headings(
             continue
         if coarse:
             fine.extend(_below(heading, inside))
+        elif trusted:
+            continue
         elif lengths[position] > settings.max_pages_per_node:
             fine.extend(item for item in _below(heading, inside) if item.level == heading.level + 1)
         elif not trusted and lengths[position] >= _LONG_LEAF_PAGES:
@@ -134,8 +136,9 @@ def _within(layout: Sequence[Heading], start: int, end: int) -> list[Heading]:
 
 
 def _below(parent: Heading, inside: Sequence[Heading]) -> list[Heading]:
-    """The headings one level and more below their parent; what only repeats the parent's title is left out."""
-    kept = [heading for heading in inside if not titles_alike(heading.title, parent.title)]
+    """The headings one level and more below their parent; what repeats the parent's title beside it is left out."""
+    own = title_key(parent.title)
+    kept = [item for item in inside if item.page_number > parent.page_number or title_key(item.title) != own]
     levels = close_up([heading.level for heading in kept])
     return [replace(heading, level=parent.level + level) for heading, level in zip(kept, levels, strict=True)]
 

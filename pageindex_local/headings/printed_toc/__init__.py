@@ -4,6 +4,7 @@ A list that points backwards is an index, one whose titles are not where it says
 out with a reason.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.headings.evidence import SourceResult
@@ -11,6 +12,7 @@ from pageindex_local.headings.printed_toc.entries import TocEntry, give_levels, 
 from pageindex_local.headings.printed_toc.offset import PageReading, read_page_labels
 from pageindex_local.headings.printed_toc.pages import ContentsList, find_contents_lists
 from pageindex_local.headings.printed_toc.place import Placed, place_entries
+from pageindex_local.headings.printed_toc.unnumbered import find_unnumbered_list
 from pageindex_local.headings.title_index import TitleIndex
 from pageindex_local.records import Heading, Origin, ParsedDocument, Span
 
@@ -41,15 +43,13 @@ def find_printed_toc_headings(document: ParsedDocument, index: TitleIndex, body_
     """
     lists = find_contents_lists(document.pages)
     spans = tuple(list_span(item) for item in lists)
-    if not lists:
-        return SourceResult((), 0.0, "no contents page with page numbers")
     index.excluded.extend(spans)
     checked = [check_list(item, document, index, body_size) for item in lists if item.is_contents]
     good = [item for item in checked if item.reading.support >= _MIN_SUPPORT and not _points_backwards(item)]
     if not good:
-        return SourceResult((), 0.0, f"{len(lists)} lists with page numbers, none agrees with the pages", (), spans)
+        return _find_unnumbered(document, index, body_size, spans, len(lists))
     best = max(good, key=lambda item: sum(1 for placed in item.placed if placed.found))
-    headings = _headings(best)
+    headings = _headings(best.placed)
     share = best.found_share
     reason = (
         f"contents on page {best.source.rows[0].page_number}: {len(best.entries)} entries, {share:.0%} found "
@@ -80,10 +80,24 @@ def _points_backwards(checked: CheckedList) -> bool:
     return sum(page < here for page in pages) > 0.3 * len(pages)
 
 
-def _headings(checked: CheckedList) -> tuple[Heading, ...]:
-    levelled = give_levels([item.entry for item in checked.placed])
+def _find_unnumbered(
+    document: ParsedDocument, index: TitleIndex, body_size: float, spans: tuple[Span, ...], list_count: int
+) -> SourceResult:
+    found = find_unnumbered_list(document.pages, index, body_size)
+    if found is None:
+        reason = (
+            f"{list_count} lists with page numbers, none agrees with the pages" if list_count else "no contents list"
+        )
+        return SourceResult((), 0.0, reason, (), spans)
+    kind = "agenda shown before each section, first" if found.repeated else "contents without page numbers"
+    reason = f"{kind} on page {found.page_number}: {len(found.placed)} of {len(found.entries)} titles found in order"
+    return SourceResult(_headings(found.placed), found.share, reason, (), (*spans, *found.spans))
+
+
+def _headings(placed: Sequence[Placed]) -> tuple[Heading, ...]:
+    levelled = give_levels([item.entry for item in placed])
     headings = []
-    for item, entry in zip(checked.placed, levelled, strict=True):
+    for item, entry in zip(placed, levelled, strict=True):
         confidence = min(1.0, 0.6 + 0.3 * item.weight) if item.found else 0.4
         headings.append(
             Heading(entry.title, entry.level, item.span, item.page_number, Origin.TOC, round(confidence, 3))

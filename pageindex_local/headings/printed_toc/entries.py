@@ -72,6 +72,24 @@ def read_entries(rows: Sequence[Row]) -> tuple[TocEntry, ...]:
     return give_levels(_classify(_join_wrapped(rows)))
 
 
+def read_plain_entries(rows: Sequence[Row]) -> tuple[TocEntry, ...]:
+    """The entries of a list without page labels: one a row, wrapped rows joined by their hanging indent."""
+    entries: list[TocEntry] = []
+    for row in rows:
+        if _is_page_number(row):
+            continue
+        last = entries[-1].rows[-1] if entries else None
+        numbered = number_kind(row.title)[0] is not NumberKind.NONE
+        if last is not None and not numbered and number_kind(entries[-1].title)[0] is not NumberKind.NONE:
+            close = row.page_number == last.page_number and row.y0 - last.y1 < 0.6 * (row.y1 - row.y0)
+            if close and row.x0 > entries[-1].rows[0].x0 + 3:
+                title = f"{entries[-1].title} {row.title}"
+                entries[-1] = replace(entries[-1], title=title, rows=(*entries[-1].rows, row))
+                continue
+        entries.append(_entry(row.title, "", (row,)))
+    return give_levels(_classify(entries))
+
+
 def number_kind(title: str) -> tuple[NumberKind, str]:
     """How a title is numbered, and its number in a form that can be compared."""
     for kind, pattern in (

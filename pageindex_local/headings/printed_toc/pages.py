@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pageindex_local.headings.printed_toc.rows import Row, read_rows
+from pageindex_local.headings.printed_toc.rows import Row, read_rows, without_label
 from pageindex_local.records import Page
 
 _CONTENTS = re.compile(
@@ -202,16 +202,7 @@ def _close(part: Sequence[Row], heading: Row | None, page_count: int) -> list[Co
     accepted = set(_accepted_labels(part, page_count))
     if len(accepted) < 2:
         return []
-    rows = tuple(row if i in accepted else _without_label(row) for i, row in enumerate(part))
+    rows = tuple(row if i in accepted else without_label(row) for i, row in enumerate(part))
     captions = sum(1 for i in accepted if _CAPTION_ENTRY.match(part[i].title))
     other = heading is not None and not _CONTENTS.match(heading.text.strip())
     return [ContentsList(rows, not other and captions < 0.5 * len(accepted), heading is not None, heading)]
-
-
-def _without_label(row: Row) -> Row:
-    if not row.label:
-        return row
-    return Row(
-        row.lines, row.page_number, row.text, row.text, "", False, False, row.x0, row.x1, row.y0, row.y1, row.size,
-        row.bold, row.column, row.edge,
-    )  # fmt: skip

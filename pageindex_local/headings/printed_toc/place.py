@@ -27,14 +27,21 @@ class Placed:
 
 
 def place_entries(
-    entries: Sequence[TocEntry], pages: Sequence[int], index: TitleIndex, body_size: float, *, trusted: bool
+    entries: Sequence[TocEntry],
+    pages: Sequence[int],
+    index: TitleIndex,
+    body_size: float,
+    *,
+    trusted: bool,
+    after: int = 0,
 ) -> list[Placed]:
     """The entries that can be placed, in order of the list and of the document.
 
     `pages` are the physical pages that the labels point to (0: unknown). With `trusted` an entry whose title is not
-    printed is still placed at the top of its page; without, it is dropped.
+    printed is still placed at the top of its page; without, it is dropped. Entries without a page are looked for from
+    line `after` on.
     """
-    bounds = _bounds(pages, index)
+    bounds = [(max(start, after), max(end, after)) for start, end in _bounds(pages, index)]
     options = [
         _options(entry, page, bound, index, body_size)
         for entry, page, bound in zip(entries, pages, bounds, strict=True)

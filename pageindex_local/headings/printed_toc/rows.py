@@ -79,7 +79,8 @@ def _baselines(pieces: Sequence[tuple[int, Line]]) -> list[list[tuple[int, Line]
         if groups:
             last = groups[-1][0][1]
             height = min(last.box[3] - last.box[1], line.box[3] - line.box[1])
-            if abs(middle - (last.box[1] + last.box[3]) / 2) < 0.4 * height:
+            beside = all(line.box[0] >= other.box[2] - 2 or line.box[2] <= other.box[0] + 2 for _, other in groups[-1])
+            if beside and abs(middle - (last.box[1] + last.box[3]) / 2) < 0.4 * height:
                 groups[-1].append((number, line))
                 continue
         groups.append([(number, line)])
@@ -129,6 +130,11 @@ def split_label(text: str) -> tuple[str, str, bool]:
     if found is not None and _LETTERS.search(found["title"]):
         return _TRAILING_LEADER.sub("", found["title"]).strip(), found["label"], bool(found["gap"].strip())
     return _TRAILING_LEADER.sub("", text).strip(), "", False
+
+
+def without_label(row: Row) -> Row:
+    """The row with all of its text as the title."""
+    return replace(row, title=row.text, label="", leader=False, aligned=False) if row.label else row
 
 
 def _assign_columns(rows: Sequence[Row], width: float) -> list[Row]:
