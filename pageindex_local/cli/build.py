@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pageindex_local.cli.commands import add_command
+from pageindex_local.cli.commands import BUILDING, add_command
 from pageindex_local.cli.console import (
     count_text,
     emit,
@@ -64,7 +64,7 @@ _REMARK = (
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    add_command(app, build, examples=_EXAMPLES, remark=_REMARK, needs_arguments=True)
+    add_command(app, build, panel=BUILDING, examples=_EXAMPLES, remark=_REMARK, needs_arguments=True)
 
 
 def build(

@@ -39,6 +39,9 @@ ModelOption = Annotated[
     str | None,
     typer.Option("--model", "-m", metavar="MODEL", help="Model name (see `models`) or path of a GGUF file."),
 ]
+DocArgument = Annotated[
+    str, typer.Argument(metavar="DOC", help="Document id, as `status` lists it.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object instead of text.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pageindex_local.cli.commands import add_command
+from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint, plural
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -65,8 +65,8 @@ _RETRIEVE_EXAMPLES = (
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    add_command(app, ask, examples=_ASK_EXAMPLES, remark=_ASK_REMARK, needs_arguments=True)
-    add_command(app, retrieve, examples=_RETRIEVE_EXAMPLES, needs_arguments=True)
+    add_command(app, ask, panel=ASKING, examples=_ASK_EXAMPLES, remark=_ASK_REMARK, needs_arguments=True)
+    add_command(app, retrieve, panel=ASKING, examples=_RETRIEVE_EXAMPLES, needs_arguments=True)
 
 
 def ask(
@@ -135,6 +135,7 @@ def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settin
         check_document(doc_id, known, f"release {release.name}")
     trace = Trace()
     with contextlib.ExitStack() as stack:
+        stack.enter_context(store.lease(release))
         model = None
         if not options.no_model:
             from pageindex_local.llm.lazy import open_lazily

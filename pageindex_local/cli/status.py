@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pageindex_local.cli.commands import add_command
+from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, out_console, plural, size_text
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -27,7 +27,7 @@ _EXAMPLES = ("status --index ./indexes", "status --index ./indexes --json | jq .
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    add_command(app, status, examples=_EXAMPLES)
+    add_command(app, status, panel=ASKING, examples=_EXAMPLES)
 
 
 def status(

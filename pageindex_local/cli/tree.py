@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pageindex_local.cli.commands import add_command
+from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint, size_text
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
+    DocArgument,
     IndexOption,
     JsonOption,
     ReleaseOption,
@@ -36,11 +37,11 @@ _EXAMPLES = (
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    add_command(app, tree, examples=_EXAMPLES, needs_arguments=True)
+    add_command(app, tree, panel=ASKING, examples=_EXAMPLES, needs_arguments=True)
 
 
 def tree(
-    doc: Annotated[str, typer.Argument(metavar="DOC", help="Document id, as `status` lists it.", show_default=False)],
+    doc: DocArgument,
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
@@ -99,6 +100,11 @@ def place_text(node: "Node", *, has_pages: bool) -> str:
     return f"{name} {first}" if first >= last else f"{name} {first}–{last}"
 
 
+def title_text(node: "Node") -> str:
+    """A node's title for a person. Introductions bear their parent's title, which would only repeat it."""
+    return f"{inert(node.title)} (introduction)" if node.kind.value == "introduction" else inert(node.title)
+
+
 def text_lines(stored: "StoredVersion", *, depth: int, summaries: bool) -> list[str]:
     """The tree drawn with lines, one node a line; ranges at the end."""
     manifest, tree = stored.manifest, stored.tree()
@@ -107,8 +113,6 @@ def text_lines(stored: "StoredVersion", *, depth: int, summaries: bool) -> list[
     lines = [f"{inert(manifest.doc_id)}  {manifest.version_id}  {counts.pages:,} {unit}, {counts.nodes:,} nodes"]
     if tree.description:
         lines.append(inert(tree.description))
-    from pageindex_local.records import NodeKind
-
     last_child = _last_children(tree)
     for node in tree.walk():
         path = tree.path(node.node_id)
@@ -117,8 +121,7 @@ def text_lines(stored: "StoredVersion", *, depth: int, summaries: bool) -> list[
         bars = "".join("   " if ancestor in last_child else "│  " for ancestor in path[:-1])
         branch = "└─ " if node.node_id in last_child else "├─ "
         place = place_text(node, has_pages=manifest.has_pages)
-        title = "(introduction)" if node.kind is NodeKind.INTRODUCTION else inert(node.title)
-        lines.append(f"{bars}{branch}{title}  [{place}]  {node.node_id}")
+        lines.append(f"{bars}{branch}{title_text(node)}  [{place}]  {node.node_id}")
         if summaries and node.summary:
             below = "│  " if node.children and len(path) < depth else "   "
             indent = bars + ("   " if node.node_id in last_child else "│  ") + below

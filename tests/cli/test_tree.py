@@ -17,7 +17,15 @@ def test_tree_text_shows_titles_in_document_order(tree: Runner) -> None:
     done = tree("guide.md")
     assert done.code == 0
     titles = re.findall(r"[├└]─ (.*?)  \[", done.out)
-    assert titles == ["Harbour guide", "(introduction)", "Pilots", "Fees", "(introduction)", "Reductions", "Waste"]
+    assert titles == [
+        "Harbour guide",
+        "Harbour guide (introduction)",
+        "Pilots",
+        "Fees",
+        "Fees (introduction)",
+        "Reductions",
+        "Waste",
+    ]
 
 
 def test_tree_depth_hides_what_is_below(tree: Runner) -> None:
