@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pageindex_local.headings.printed_toc.rows import Row
+from pageindex_local.headings.printed_toc.run_in import split_run_ins
 
 _PART = re.compile(
     r"^(?:part|book|volume|teil|partie|parte|del|часть)\s+(?:[ivxlc]+|\d+|[a-z]|one|two|three|four|five|six|seven|eight|nine|ten)"
@@ -68,7 +69,7 @@ class TocEntry:
 
 def read_entries(rows: Sequence[Row]) -> tuple[TocEntry, ...]:
     """The entries of one list in printed order, with levels from 1 and no level skipped."""
-    rows = [row for row in rows if not _COLUMN_HEAD.match(row.text.strip()) and not _is_page_number(row)]
+    rows = [row for row in split_run_ins(rows) if not _COLUMN_HEAD.match(row.text.strip()) and not _is_page_number(row)]
     return give_levels(_classify(_join_wrapped(rows)))
 
 

@@ -13,7 +13,7 @@ from pageindex_local.records import Line, LineRole, Page
 _LABEL = r"(?:[A-Z]{1,2}[-–.]?\d{1,3}|\d{1,4}(?:[-–]\d{1,3})?|[ivxlcdm]{1,8}|[IVXLCDM]{1,8})"
 _AFTER = re.compile(
     rf"^(?P<title>\S.*?)(?P<gap>\s*(?:[.·․…‥_]\s*){{2,}}|\s+)"
-    rf"(?:pp?\.?\s*|page\s+)?(?P<label>{_LABEL})\.?$"
+    rf"(?:pp?\.\s*)?(?P<label>{_LABEL})\.?$"
 )
 _BEFORE = re.compile(rf"^(?P<gap>\s*(?:[.·․…‥_]\s*){{3,}})(?P<label>{_LABEL})\s+(?P<title>\S.*)$")
 _ONLY_LABEL = re.compile(rf"^(?P<gap>(?:[.·․…‥_]\s*)*){_LABEL}$")
