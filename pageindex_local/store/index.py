@@ -147,6 +147,23 @@ class IndexStore:
         version = self.open_version(doc_key, version_id)
         return VersionRef(doc_key, _entry(version.manifest, version.manifest_sha256))
 
+    def find_unpublished(self, doc_key: str) -> StoredVersion | None:
+        """The newest version of a document where it was written on top of the live one and never published.
+
+        A crash came between. If its source and settings are those of today it can be published as it is.
+
+        Raises:
+            CorruptIndexError: its manifest is damaged.
+        """
+        versions = self.version_ids(doc_key)
+        live = self.live()
+        entry = live[0].documents.get(doc_key) if live else None
+        live_id = entry.version_id if entry else None
+        if not versions or versions[-1] == live_id:
+            return None
+        version = self.open_version(doc_key, versions[-1])
+        return version if version.manifest.parent_version == live_id else None
+
     # Writing
 
     def next_version_id(self, doc_key: str) -> str:

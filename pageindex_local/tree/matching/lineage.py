@@ -11,6 +11,7 @@ from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 
 _CONTAINED = 0.5
 _COVERED = 0.6
+_OVERLAPPING = 1.2
 _MIN_FEATURES = 4  # fewer than six words in common may be chance
 
 
@@ -55,7 +56,7 @@ def match_heirs(matching: Matching, overlaps: Overlaps) -> None:
             if _is_share(count, len(overlaps.new[new]), _CONTAINED)
         ]
         pieces = [(count, new) for count, new in pieces if matching.is_free(old, new)]
-        if len(pieces) > 1 and sum(count for count, _ in pieces) >= _COVERED * len(overlaps.old[old]):
+        if _is_partition(pieces, len(overlaps.old[old])):
             count, heir = min(pieces, key=lambda piece: (-piece[0], piece[1]))
             matching.link(old, heir, MatchStep.SPLIT, min(1.0, count / len(overlaps.old[old])))
     for new, counts in overlaps.of_new.items():
@@ -65,7 +66,7 @@ def match_heirs(matching: Matching, overlaps: Overlaps) -> None:
             if _is_share(count, len(overlaps.old[old]), _CONTAINED)
         ]
         pieces = [(count, old) for count, old in pieces if matching.is_free(old, new)]
-        if len(pieces) > 1 and sum(count for count, _ in pieces) >= _COVERED * len(overlaps.new[new]):
+        if _is_partition(pieces, len(overlaps.new[new])):
             count, source = min(pieces, key=lambda piece: (-piece[0], piece[1]))
             matching.link(source, new, MatchStep.MERGE, min(1.0, count / len(overlaps.new[new])))
 
@@ -84,6 +85,12 @@ def trace_lineage(matching: Matching, overlaps: Overlaps) -> Lineage:
             if _is_share(count, len(overlaps.old[old]), _CONTAINED):
                 lineage.merged_into[old] = new
     return lineage
+
+
+def _is_partition(pieces: list[tuple[int, int]], total: int) -> bool:
+    """Whether several pieces together hold most of a text, and not the same of it twice: copies are no pieces."""
+    held = sum(count for count, _ in pieces)
+    return len(pieces) > 1 and _COVERED * total <= held <= _OVERLAPPING * total
 
 
 def _section_of(forest: Forest, index: int) -> int:
