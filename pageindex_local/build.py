@@ -18,6 +18,7 @@ from pageindex_local.llm.prompts import PROMPT_VERSIONS
 from pageindex_local.parsing import parse_source
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.records import (
+    Heading,
     Origin,
     ParsedDocument,
     SectionTree,
@@ -139,9 +140,14 @@ def map_chunks(chunks: Sequence[Chunk], model: LazyModel | None, settings: Setti
 
 
 def reduce_chunks(
-    document: ParsedDocument, batches: Iterable[MiniTocBatch], chunk_ids: Collection[str], settings: Settings
+    document: ParsedDocument,
+    batches: Iterable[MiniTocBatch],
+    chunk_ids: Collection[str],
+    settings: Settings,
+    *,
+    candidates: Sequence[Heading] = (),
 ) -> DraftTree:
-    """The reduce step: mini-TOCs merged, placed, refined and checked.
+    """The reduce step: mini-TOCs merged, placed, refined and checked. Long leaves are split at `candidates` first.
 
     Raises:
         TreeError: mini-TOCs are missing or were not asked for, or the tree breaks an invariant.
@@ -152,7 +158,7 @@ def reduce_chunks(
         parts += batch.parts
         usage += batch.usage
     headings = merge_mini_tocs(parts, chunk_ids)
-    tree = build_tree(document, headings, settings.tree)
+    tree = build_tree(document, headings, settings.tree, candidates=candidates)
     check_tree(tree, document.pages, subject=document.source.doc_id)
     return DraftTree(tree, usage, tuple(describe_degraded(parts)))
 
@@ -276,7 +282,8 @@ def build_document(
     chunks = split_chunks(document, evidence, model, settings)
     progress.start("building the tree", None)
     batch = map_chunks(chunks, model, settings)
-    draft = reduce_chunks(document, [batch], [chunk.chunk_id for chunk in chunks], settings)
+    chunk_ids = [chunk.chunk_id for chunk in chunks]
+    draft = reduce_chunks(document, [batch], chunk_ids, settings, candidates=evidence.candidates)
     built = finish_tree(
         job,
         document,

@@ -50,13 +50,14 @@ def map_batch(batch: ChunkBatch, workspace: dg.ResourceParam[Workspace]) -> dg.O
 @dg.op(code_version=CODE_VERSION)
 def reduce_batches(
     pages: ParsedDocument,
+    headings: HeadingEvidence,
     chunk_ids: ChunkIds,
     batches: list[MiniTocBatch],
     workspace: dg.ResourceParam[Workspace],
 ) -> dg.Output[DraftTree]:
     """Merge all mini-TOCs into one checked tree; fails where a chunk is missing or arrives twice."""
     with final_errors():
-        draft = reduce_chunks(pages, batches, chunk_ids.ids, workspace.settings)
+        draft = reduce_chunks(pages, batches, chunk_ids.ids, workspace.settings, candidates=headings.candidates)
     return dg.Output(draft, metadata={**tree_metadata(draft.tree), **usage_metadata(draft.usage)})
 
 
@@ -64,4 +65,4 @@ def reduce_batches(
 def section_tree(pages: ParsedDocument, headings: HeadingEvidence) -> DraftTree:
     """The sections of the document: titles, levels and ranges, every line in exactly one leaf."""
     batches, chunk_ids = split_pages(pages, headings)
-    return reduce_batches(pages, chunk_ids, batches.map(map_batch).collect())  # type: ignore[no-any-return]
+    return reduce_batches(pages, headings, chunk_ids, batches.map(map_batch).collect())  # type: ignore[no-any-return]
