@@ -30,6 +30,12 @@ _FUNCTION_WORDS = frozenset(
         "what when where whether which while will with within without would your yours"
     )
 )
+# A sentence that begins so leans on the one before it, or on a figure, and says little alone.
+_LEANING = re.compile(
+    r"(?:\(|(?:this|these|those|it|they|however|therefore|thus|hence|also|then|otherwise|instead|moreover|furthermore|"
+    r"for example|for instance|in this case|in that case|in these cases|in addition|note that|see|to do this|such)\b)",
+    re.IGNORECASE,
+)
 _STEM_LETTERS = 6
 _LIST_MARKS = "•·◦▪‣■□●○*-–—"
 
@@ -167,6 +173,8 @@ def _prose_share(sentence: str) -> float:
         worth *= 0.5
     if not sentence.endswith((".", "!", "?", "。", "！", "？", "”", "’", '"', ")", "»")):
         worth *= 0.5
+    if _LEANING.match(sentence):
+        worth *= 0.7
     if ". . ." in sentence or "....." in sentence or sentence[0] in _LIST_MARKS:
         worth *= 0.4
     return max(worth, 0.02)

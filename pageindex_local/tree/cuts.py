@@ -73,7 +73,7 @@ def choose_cuts(
         first = bisect_left(positions, max(lowest, start + 1))
         last = bisect_right(positions, highest)
         if first < last:
-            cut = max(places[first:last], key=lambda place: (place.rank, place.tie)).position
+            cut = max(places[first:last], key=lambda place: (place.rank, place.tie, place.position)).position
         elif last > 0 and positions[last - 1] > start:
             cut = positions[last - 1]  # too short a piece rather than too long a one
         elif last < len(places):
