@@ -33,7 +33,7 @@ def descend(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:
     return len(matching.evidence) > before
 
 
-def ascend(matching: Matching) -> bool:
+def ascend(matching: Matching, texts: TextIndex) -> bool:
     """Pair free parents most of whose descendants are paired with each other. Returns whether anything was paired.
 
     One common descendant is enough only below matched parents: a chapter of one section may as well have been
@@ -48,7 +48,9 @@ def ascend(matching: Matching) -> bool:
             pairs.extend(
                 Pair(old, new, score)
                 for new in parents
-                if matching.is_free(old, new) and (score := _score_parents(matching, old, new)) > 0
+                if matching.is_free(old, new)
+                and not _is_text_elsewhere(matching, texts, old, new)
+                and (score := _score_parents(matching, old, new)) > 0
             )
         accepted = stand_out(pairs, _MIN_DICE)
         for pair in accepted:
@@ -139,8 +141,9 @@ def _by_title(matching: Matching, parent: int, *, old_side: bool) -> dict[str, l
 
 
 def _is_contradicted(matching: Matching, texts: TextIndex, old: int, new: int) -> bool:
-    unlike = texts.has_text(old, new) and texts.similarity(old, new) < _UNLIKE
-    if unlike and texts.best_elsewhere(matching, old, new) >= _MIN_DICE:
+    if texts.has_text(old, new) and texts.similarity(old, new) >= _MIN_DICE:
+        return False
+    if _is_text_elsewhere(matching, texts, old, new):
         return True
     if matching.count_common(old, new):
         return False
@@ -149,3 +152,8 @@ def _is_contradicted(matching: Matching, texts: TextIndex, old: int, new: int) -
     gone = sum(partner != NONE for partner in below_old)
     come = sum(partner != NONE for partner in below_new)
     return gone > len(below_old) / 2 or come > len(below_new) / 2
+
+
+def _is_text_elsewhere(matching: Matching, texts: TextIndex, old: int, new: int) -> bool:
+    """Whether the own texts of two nodes are unlike while one of them resembles that of another free node."""
+    return texts.similarity(old, new) < _UNLIKE and texts.best_elsewhere(matching, old, new) >= _MIN_DICE

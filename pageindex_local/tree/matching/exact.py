@@ -6,11 +6,13 @@ from collections.abc import Callable, Hashable, Iterable
 
 from pageindex_local.records import NodeKind
 from pageindex_local.tree.match_report import MatchStep
+from pageindex_local.tree.matching.features import dice
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 
 _ANCHOR = re.compile(r"\{#([\w:.\-]+)\}\s*$")
 # Shorter texts ("None.", "Reserved for future use.") are common property of many sections.
 _MIN_WORDS_OF_EQUAL_TEXT = 8
+_ALIKE = 0.5
 
 
 def match_anchors(matching: Matching) -> None:
@@ -29,14 +31,27 @@ def match_subtrees(matching: Matching) -> None:
     """Pair subtrees that are equal throughout and hold some text, where each occurs once in either tree.
 
     Pre-order sees larger subtrees first. Everything inside a pair is paired too, in order. Equal subtrees that occur
-    several times wait for their parents: only context can tell them apart.
+    several times wait for their parents: only context can tell them apart. So does one that seems to have moved while
+    something very like it stands in its old place: there the section was copied, and then the original was edited.
     """
+    in_place = dict(_unique_pairs(matching, _title_path, range(1, len(matching.old)), range(1, len(matching.new))))
 
     def digest(forest: Forest, index: int) -> Hashable | None:
         return None if forest.hollow[index] else (forest.kinds[index], forest.node(index).subtree_hash)
 
     for old, new in _unique_pairs(matching, digest, range(1, len(matching.old)), range(1, len(matching.new))):
-        link_subtree(matching, old, new)
+        other = in_place.get(old)
+        if other is None or other == new or not _is_alike(matching, old, other):
+            link_subtree(matching, old, new)
+
+
+def _title_path(forest: Forest, index: int) -> Hashable:
+    return forest.paths[index]
+
+
+def _is_alike(matching: Matching, old: int, new: int) -> bool:
+    """Whether two nodes' own texts are as alike as those of an edited section."""
+    return dice(matching.old.body_features(old), matching.new.body_features(new)) >= _ALIKE
 
 
 def link_subtree(matching: Matching, old: int, new: int) -> bool:

@@ -27,6 +27,10 @@ class Forest:
         self.children = [[index[root] for root in tree.roots]] + [[index[c] for c in node.children] for node in order]
         self.titles = [""] + [normalise_title(node.title) for node in order]
         self.kinds = [NodeKind.SECTION] + [node.kind for node in order]
+        self.paths = [0]  # the titles from the top down to the node, as one number
+        for number in range(1, len(order) + 1):
+            above = self.paths[self.parent[number]]
+            self.paths.append(hash((above, self.kinds[number], self.titles[number])))
         self.end = list(range(1, len(order) + 2))
         self.hollow = [False] + [node.own_hash == own_hash(node.title, "") for node in order]
         for number in range(len(order), 0, -1):

@@ -60,7 +60,7 @@ def _spread(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:
     changed = False
     for _ in range(_MAX_ROUNDS):
         down = descend(matching, texts, strict=strict)
-        up = ascend(matching)
+        up = ascend(matching, texts)
         if not (down or up):
             break
         changed = True
