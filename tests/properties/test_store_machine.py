@@ -116,5 +116,5 @@ class StoreMachine(RuleBasedStateMachine):
         assert verify_index(self.store(), deep=True).problems == ()
 
 
-StoreMachine.TestCase.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
+StoreMachine.TestCase.settings = settings(max_examples=40, stateful_step_count=20, deadline=None)
 TestStoreMachine = StoreMachine.TestCase
