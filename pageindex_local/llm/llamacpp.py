@@ -4,21 +4,20 @@ Built on the low-level interface, because the high-level one reads one sequence 
 silence and cuts `max_tokens` without a word. Which tokens are read when is decided in `batching`.
 """
 
-import codecs
 import ctypes
 import hashlib
 import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pageindex_local.errors import EngineUnavailableError, ModelError, ModelFileError
 from pageindex_local.ids import hash_parts
@@ -32,11 +31,12 @@ from pageindex_local.llm.base import (
     Score,
     ScoreRequest,
 )
-from pageindex_local.llm.batching import Job, Read, Scheduler
+from pageindex_local.llm.batching import Job, Read, Scheduler, Share
 from pageindex_local.llm.budget import check_prompt_fits
 from pageindex_local.llm.gbnf import GrammarError, parse_grammar
 from pageindex_local.llm.models import PreparedModel, describe_entry
-from pageindex_local.llm.template import ChatTemplate, strip_thinking
+from pageindex_local.llm.sampling import Consumer, Floats, Scorer, Tokens, Writer, temperature
+from pageindex_local.llm.template import ChatTemplate
 from pageindex_local.llm.threads import count_physical_cores
 from pageindex_local.settings import ModelSettings
 
@@ -51,14 +51,10 @@ except (ImportError, OSError, RuntimeError) as error:  # a missing package, or a
     ) from None
 
 PROMPT_FORM = 1  # counts changes of how prompts are made from requests; part of the fingerprint
-BATCH_TOKENS = 512
 CACHE_CELLS = 8_192  # at most this many, unless one window alone is larger
-CANDIDATES = 64  # tokens looked at first when a grammar or a temperature chooses
 CAPABLE_PARAMETERS = 3_000_000_000
 _LOG = logging.getLogger(__name__)
 _native_errors: deque[str] = deque(maxlen=8)
-Floats = NDArray[np.float32]
-Tokens = NDArray[np.intp]
 
 
 @native.llama_log_callback  # type: ignore[untyped-decorator]
@@ -91,6 +87,18 @@ def convert_gguf(source: Path, target: Path, file_type: str) -> None:
         raise ModelFileError(f"cannot be converted to {file_type}: {_last_native_error()}", subject=str(source))
 
 
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What decides speed and not content; the defaults won in tests/benchmarks/engine.py.
+
+    `batch_tokens` are read in one step; `repack` lets llama.cpp lay weights out for the processor.
+    """
+
+    batch_tokens: int = 512
+    flash_attention: bool = True
+    repack: bool = True
+
+
 class LlamaCppModel:
     """A GGUF in this process.
 
@@ -104,12 +112,12 @@ class LlamaCppModel:
         ModelError: the context cannot be made (memory), or the chat template is unusable.
     """
 
-    def __init__(self, prepared: PreparedModel, settings: ModelSettings) -> None:
+    def __init__(self, prepared: PreparedModel, settings: ModelSettings, options: EngineOptions | None = None) -> None:
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._seed = settings.seed
         self._name = prepared.entry.name
-        self._handle: _Handle | None = _Handle(prepared.weights, settings)
+        self._handle: _Handle | None = _Handle(prepared.weights, settings, options or EngineOptions())
         handle = self._handle
         try:
             self._template = ChatTemplate(
@@ -134,7 +142,7 @@ class LlamaCppModel:
             context_tokens=handle.context_tokens,
             capabilities=frozenset({Capability.SCORE, Capability.GRAMMAR}),
             strength=prepared.entry.strength or strength,
-            sampling=f"greedy, then temperature {_temperature(1)}+, seed {settings.seed}",
+            sampling=f"greedy, then temperature {temperature(1)}+, seed {settings.seed}",
         )
 
     @property
@@ -174,7 +182,7 @@ class LlamaCppModel:
                 if on_result is not None:
                     on_result(index, result)
 
-            jobs: list[Job[_Writer | _Scorer]] = []
+            jobs: list[Job[Consumer]] = []
             grammars: set[str] = set()
             for index, request in enumerate(requests):
                 tokens = self._prompt_tokens(handle, request.system, request.user)
@@ -182,13 +190,10 @@ class LlamaCppModel:
                 if request.grammar is not None and request.grammar not in grammars:
                     self._check_grammar(handle, request.grammar)
                     grammars.add(request.grammar)
-                writer = _Writer(index, request, handle, len(tokens), self._random(request, tokens), finish)
+                random = self._random(request, tokens)
+                writer = Writer(request, handle, len(tokens), random, partial(finish, index))
                 jobs.append(Job(tokens, len(tokens) - 1, request.max_tokens, writer))
-            try:
-                handle.run(jobs)
-            finally:
-                for job in jobs:
-                    job.payload.close()
+            handle.run(jobs)
             return [results[index] for index in range(len(requests))]
 
     def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
@@ -207,7 +212,7 @@ class LlamaCppModel:
                 if on_result is not None:
                     on_result(index, result)
 
-            jobs: list[Job[_Writer | _Scorer]] = []
+            jobs: list[Job[Consumer]] = []
             for index, request in enumerate(requests):
                 prefix = handle.tokenise(request.prefix)
                 if handle.add_bos or not prefix:
@@ -216,7 +221,7 @@ class LlamaCppModel:
                 if not continuation:
                     raise ModelError("nothing to score: the continuation has no tokens", subject=self._name)
                 check_prompt_fits(len(prefix), len(continuation), handle.context_tokens, purpose="scoring")
-                scorer = _Scorer(index, continuation, len(prefix) - 1, len(prefix) + len(continuation), finish)
+                scorer = Scorer(continuation, len(prefix) - 1, len(prefix) + len(continuation), partial(finish, index))
                 jobs.append(Job(prefix + continuation[:-1], len(prefix) - 1, 0, scorer))
             handle.run(jobs)
             return [results[index] for index in range(len(requests))]
@@ -260,129 +265,7 @@ class LlamaCppModel:
         return np.random.default_rng(int.from_bytes(hashlib.sha256(material).digest()[:8], "big"))
 
 
-class _Consumer(Protocol):
-    """Takes the logits of one job's positions."""
-
-    def take(self, position: int, logits: Floats, /) -> int | None:
-        """The token to go on with, or None."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the job is over."""
-
-
-@dataclass(slots=True)
-class _Writer:
-    """Draws one request's answer token by token."""
-
-    index: int
-    request: GenerationRequest
-    handle: "_Handle"
-    prompt_tokens: int
-    random: np.random.Generator | None
-    finish: Callable[[int, Generation], None]
-    ended: bool = False
-    text: str = ""
-    count: int = 0
-    grammar: "_Grammar | None" = None
-    decoder: codecs.IncrementalDecoder = field(
-        default_factory=lambda: codecs.getincrementaldecoder("utf-8")(errors="replace")
-    )
-
-    def take(self, _position: int, logits: Floats) -> int | None:
-        if self.request.grammar is not None and self.grammar is None:
-            self.grammar = self.handle.make_grammar(self.request.grammar)
-        token = _choose(logits, self.grammar, self.random, self.request.attempt)
-        self.count += 1
-        if token in self.handle.end_tokens:
-            self._end("stop")
-            return None
-        if self.grammar is not None:
-            self.grammar.accept(token)
-        self.text += self.decoder.decode(self.handle.token_bytes(token))
-        found = [at for stop in self.request.stop if stop and (at := self.text.find(stop)) >= 0]
-        if found:
-            self.text = self.text[: min(found)]
-            self._end("stop")
-            return None
-        if self.count >= self.request.max_tokens:
-            self._end("length")
-            return None
-        return token
-
-    def close(self) -> None:
-        if self.grammar is not None:
-            self.grammar.close()
-            self.grammar = None
-
-    def _end(self, reason: str) -> None:
-        self.ended = True
-        self.close()
-        text = strip_thinking(self.text) if self.request.grammar is None else self.text
-        self.finish(self.index, Generation(text, reason, self.prompt_tokens, self.count))
-
-
-@dataclass(slots=True)
-class _Scorer:
-    """Adds up one continuation's log probabilities."""
-
-    index: int
-    continuation: list[int]
-    first: int
-    input_tokens: int
-    finish: Callable[[int, Score], None]
-    ended: bool = False
-    total: float = 0.0
-
-    def take(self, position: int, logits: Floats) -> int | None:
-        number = position - self.first
-        largest = float(logits.max())
-        normaliser = largest + float(np.log(np.exp(logits - largest).sum(dtype=np.float64)))
-        self.total += float(logits[self.continuation[number]]) - normaliser
-        if number == len(self.continuation) - 1:
-            self.ended = True
-            self.finish(self.index, Score(self.total / len(self.continuation), self.input_tokens))
-        return None
-
-    def close(self) -> None:
-        """Holds nothing of the engine's."""
-
-
-def _temperature(attempt: int) -> float:
-    """0 for the first attempt, then 0.5, 0.7, 0.9 and 1 from there on."""
-    return min(1.0, 0.3 + 0.2 * attempt) if attempt else 0.0
-
-
-def _choose(logits: Floats, grammar: "_Grammar | None", random: np.random.Generator | None, attempt: int) -> int:
-    """The most likely token that the grammar admits; with `random`, one drawn from the likeliest `CANDIDATES`.
-
-    Only the likeliest tokens are shown to the grammar first, since it looks at each of them; all tokens only where it
-    admits none of those.
-
-    Raises:
-        ModelError: the grammar admits no token at all.
-    """
-    if random is None:
-        best = int(logits.argmax())
-        if grammar is None or grammar.admits(np.array([best]), logits).size:
-            return best
-    count = min(CANDIDATES, logits.size)
-    tokens: Tokens = np.argpartition(logits, -count)[-count:]
-    if grammar is not None:
-        tokens = grammar.admits(tokens, logits)
-        if not tokens.size:
-            tokens = grammar.admits(np.arange(logits.size), logits)
-        if not tokens.size:
-            raise ModelError("the grammar admits no token of this model's vocabulary")
-    tokens = tokens[np.lexsort((tokens, -logits[tokens]))][:count]
-    if random is None:
-        return int(tokens[0])
-    scaled = (logits[tokens] - logits[tokens[0]]).astype(np.float64) / _temperature(attempt)
-    weights = np.exp(scaled)
-    return int(random.choice(tokens, p=weights / weights.sum()))
-
-
-class _Grammar:
+class _GrammarState:
     """The engine's grammar state of one answer."""
 
     def __init__(self, pointer: Any) -> None:
@@ -415,7 +298,8 @@ _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float3
 class _Handle:
     """The native model, context and batch, and what is read from them once."""
 
-    def __init__(self, weights: Path, settings: ModelSettings) -> None:
+    def __init__(self, weights: Path, settings: ModelSettings, options: EngineOptions) -> None:
+        self._options = options
         self._model: Any = None
         self._context: Any = None
         self._batch: Any = None
@@ -423,6 +307,7 @@ class _Handle:
         native.llama_backend_init()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = 0
+        parameters.use_extra_bufts = options.repack  # never AMX: the build leaves it out
         self._model = native.llama_model_load_from_file(os.fsencode(weights), parameters)
         if not self._model:
             raise ModelFileError(f"llama.cpp cannot load it: {_last_native_error()}", subject=str(weights))
@@ -450,19 +335,24 @@ class _Handle:
         self._shares_prefixes = not (
             native.llama_model_is_recurrent(self._model) or native.llama_model_is_hybrid(self._model)
         )
-        self._batch = native.llama_batch_init(BATCH_TOKENS, 0, 1)
-        self._tokens = np.ctypeslib.as_array(self._batch.token, (BATCH_TOKENS,))
-        self._positions = np.ctypeslib.as_array(self._batch.pos, (BATCH_TOKENS,))
-        self._outputs = np.ctypeslib.as_array(self._batch.logits, (BATCH_TOKENS,))
-        np.ctypeslib.as_array(self._batch.n_seq_id, (BATCH_TOKENS,))[:] = 1
+        size = options.batch_tokens
+        self._batch = native.llama_batch_init(size, 0, 1)
+        self._tokens = np.ctypeslib.as_array(self._batch.token, (size,))
+        self._positions = np.ctypeslib.as_array(self._batch.pos, (size,))
+        self._outputs = np.ctypeslib.as_array(self._batch.logits, (size,))
+        np.ctypeslib.as_array(self._batch.n_seq_id, (size,))[:] = 1
 
     def _make_context(self, weights: Path) -> Any:
         parameters = native.llama_context_default_params()
         parameters.n_ctx = self._cells
-        parameters.n_batch = parameters.n_ubatch = BATCH_TOKENS
+        parameters.n_batch = parameters.n_ubatch = self._options.batch_tokens
         parameters.n_seq_max = self._sequences
         parameters.n_threads = parameters.n_threads_batch = self.threads
-        parameters.flash_attn_type = native.LLAMA_FLASH_ATTN_TYPE_ENABLED
+        parameters.flash_attn_type = (
+            native.LLAMA_FLASH_ATTN_TYPE_ENABLED
+            if self._options.flash_attention
+            else native.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
         parameters.kv_unified = True
         parameters.swa_full = True  # a shared start must be complete, also in models with a sliding window
         parameters.no_perf = True
@@ -505,7 +395,7 @@ class _Handle:
                 return buffer.raw[:count]
             size = -count
 
-    def make_grammar(self, text: str) -> _Grammar:
+    def make_grammar(self, text: str) -> _GrammarState:
         """A fresh grammar state.
 
         Raises:
@@ -514,31 +404,38 @@ class _Handle:
         pointer = native.llama_sampler_init_grammar(self._vocabulary, text.encode(), b"root")
         if not pointer:
             raise ModelError("llama.cpp refuses the grammar (a rule may call itself before reading a character)")
-        return _Grammar(pointer)
+        return _GrammarState(pointer)
 
-    def run(self, jobs: Sequence[Job[Any]]) -> None:
+    def run(self, jobs: Sequence[Job[Consumer]]) -> None:
         """Work until every job has ended."""
         native.llama_memory_clear(self._memory, False)
-        scheduler: Scheduler[_Consumer] = Scheduler(
+        scheduler: Scheduler[Consumer] = Scheduler(
             sequences=self._sequences,
             cell_count=self._cells,
-            batch_tokens=BATCH_TOKENS,
+            batch_tokens=self._options.batch_tokens,
             share_prefixes=self._shares_prefixes,
         )
         scheduler.add(jobs)
-        while step := scheduler.next_step():
-            for share in step.shares:
-                if share.source == share.target:
-                    native.llama_memory_seq_rm(self._memory, share.target, share.length, -1)
-                else:
-                    native.llama_memory_seq_cp(self._memory, share.source, share.target, 0, share.length)
-            self._decode(step.reads)
-            row = 0
-            for read in step.reads:
-                self._hand_over(scheduler, read, row)
-                row += len(read.tokens)
+        try:
+            while step := scheduler.next_step():
+                self._share(step.shares)
+                self._decode(step.reads)
+                row = 0
+                for read in step.reads:
+                    self._hand_over(scheduler, read, row)
+                    row += len(read.tokens)
+        finally:
+            for job in jobs:
+                job.payload.close()
 
-    def _decode(self, reads: Sequence[Read[_Consumer]]) -> None:
+    def _share(self, shares: Sequence[Share]) -> None:
+        for share in shares:
+            if share.source == share.target:
+                native.llama_memory_seq_rm(self._memory, share.target, share.length, -1)
+            else:
+                native.llama_memory_seq_cp(self._memory, share.source, share.target, 0, share.length)
+
+    def _decode(self, reads: Sequence[Read[Consumer]]) -> None:
         count = 0
         for read in reads:
             end = count + len(read.tokens)
@@ -554,7 +451,7 @@ class _Handle:
         if status:
             raise ModelError(f"decoding {count} tokens failed with status {status}: {_last_native_error()}")
 
-    def _hand_over(self, scheduler: Scheduler[_Consumer], read: Read[_Consumer], row: int) -> None:
+    def _hand_over(self, scheduler: Scheduler[Consumer], read: Read[Consumer], row: int) -> None:
         consumer = read.job.payload
         for offset in range(max(0, read.first_output - read.start), len(read.tokens)):
             pointer = native.llama_get_logits_ith(self._context, row + offset)
