@@ -1,12 +1,13 @@
 """`models` and `doctor`: which models this installation knows, and whether it works."""
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pageindex_local.cli.commands import KEEPING, add_command
 from pageindex_local.cli.console import emit_json, hint, out_console
-from pageindex_local.cli.options import JsonOption, load_settings
+from pageindex_local.cli.options import ConfigOption, JsonOption, ModelOption, load_settings
 from pageindex_local.errors import PageindexError
 from pageindex_local.inert_text import inert
 
@@ -17,6 +18,44 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     add_command(app, models, panel=KEEPING, examples=("models", "models --json"))
+    add_command(app, doctor, panel=KEEPING, examples=("doctor", "doctor --model ./my-model.gguf --json"))
+
+
+def doctor(
+    *,
+    index: Annotated[
+        Path, typer.Option("--index", "-i", metavar="DIR", help="Folder whose free space is looked at.")
+    ] = Path(),
+    model: ModelOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check that this installation works: the engine runs here, how fast, and nothing would use the network.
+
+    The engine is tried in a process of its own. The command fails (4) where a check failed.
+    """
+    from pageindex_local.doctor import CheckState, run_checks
+    from pageindex_local.errors import ModelError
+
+    checks = run_checks(load_settings(config, model={"name": model}), index=index)
+    failed = [check for check in checks if check.state is CheckState.FAILED]
+    if as_json:
+        records = [{"name": c.name, "state": c.state, "message": c.message, "values": dict(c.values)} for c in checks]
+        emit_json({"ok": not failed, "checks": records})
+    else:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, show_header=False)
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        colours = {CheckState.OK: "green", CheckState.WARNING: "yellow", CheckState.FAILED: "bold red"}
+        for check in checks:
+            table.add_row(Text(check.state, colours[check.state]), Text(check.name), Text(inert(check.message)))
+        out_console().print(table)
+    if failed:
+        raise typer.Exit(ModelError.exit_code)
 
 
 def models(*, as_json: JsonOption = False) -> None:
