@@ -7,6 +7,7 @@ from pageindex_local.headings.fuse import Sources, fuse_sources
 from pageindex_local.headings.layout import find_layout_headings
 from pageindex_local.headings.markdown import find_markdown_headings
 from pageindex_local.headings.outline import find_outline_headings
+from pageindex_local.headings.plain_text import find_text_headings
 from pageindex_local.headings.printed_toc import find_printed_toc_headings
 from pageindex_local.headings.title_index import build_title_index
 from pageindex_local.records import MediaType, ParsedDocument
@@ -34,7 +35,7 @@ def _find_without_pages(document: ParsedDocument) -> HeadingEvidence:
     if document.source.media_type is MediaType.MARKDOWN:
         name, result = "markdown", find_markdown_headings(document)
     else:
-        name, result = "text", SourceResult((), 0.0, "plain text has no marked headings")
+        name, result = "text", find_text_headings(document)
     headings = result.headings
     report = SourceReport(name, len(headings), len(headings), result.confidence, result.reason)
     by_line = {heading.span[0]: heading for heading in (*result.candidates, *headings)}

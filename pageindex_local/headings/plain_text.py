@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pageindex_local.headings.evidence import SourceResult
-from pageindex_local.headings.filters import ends_sentence, starts_small
+from pageindex_local.headings.filters import ends_sentence
 from pageindex_local.headings.levels import Ranked, Strength, assign_levels
 from pageindex_local.headings.numbering import SectionNumber, parse_number
 from pageindex_local.headings.paragraphs import join_lines
@@ -144,12 +144,11 @@ def _choose(alone: Sequence[_Alone], links: dict[int, Link]) -> set[int]:
     chosen = {index for index, item in enumerate(alone) if item.underline}
     runs: dict[int, list[int]] = defaultdict(list)
     for index, link in links.items():
-        if link.fits and link.length > 1 and not starts_small(_rest(alone[index].text)):
+        if link.fits and link.length > 1 and is_title(_rest(alone[index].text)):
             runs[link.run].append(index)
     for members in runs.values():
         apart = sorted(alone[after].span[0] - alone[before].span[1] for before, after in pairwise(members))
-        titles = sum(is_title(_rest(alone[index].text)) or alone[index].numbers[0].depth > 1 for index in members)
-        if apart and apart[len(apart) // 2] >= _MIN_LINES_APART and titles >= 0.6 * len(members):
+        if apart and apart[len(apart) // 2] >= _MIN_LINES_APART:
             chosen.update(members)
     capitals = [
         index
