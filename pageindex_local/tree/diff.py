@@ -137,9 +137,10 @@ def _kinds(
     elif before.title != after.title:
         yield ChangeKind.RENUMBERED
     if before.own_hash != after.own_hash:
-        if same_title:
-            yield ChangeKind.EDITED
-        elif old_text and new_text and normalise_text(old_text(before)) != normalise_text(new_text(after)):
+        is_edited = same_title
+        if not same_title and old_text is not None and new_text is not None:
+            is_edited = normalise_text(old_text(before)) != normalise_text(new_text(after))
+        if is_edited:
             yield ChangeKind.EDITED
     if (before.span, before.heading, before.first_page, before.last_page) != (
         after.span,

@@ -14,10 +14,12 @@ from pageindex_local.tree.matching.similar import Pair, TextIndex, stand_out
 _SINGLE_KINDS = (NodeKind.FRONT_MATTER, NodeKind.INTRODUCTION)
 _UNLIKE = 0.3
 _MIN_DICE = 0.5
+_MIN_DICE_OF_STRANGERS = 0.8
+_LIKE_TITLE = 0.5
 
 
 def descend(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:
-    """Pair the children of pairs, top-down: by kind, by equal subtree, by a title that neither parent has twice.
+    """Pair the children of pairs, top-down: by kind, by equal subtree, by a title that is alone or alone in its gap.
 
     `strict` leaves alone titles that other evidence contradicts: the texts are unlike while one of them resembles
     another free section, or what lies below has gone elsewhere. Returns whether anything was paired.
@@ -30,6 +32,7 @@ def descend(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:
         _pair_single_kinds(matching, old, new)
         _pair_equal_children(matching, old, new)
         _pair_titles(matching, texts, old, new, strict=strict)
+        _pair_gaps(matching, texts, old, new, strict=strict)
     return len(matching.evidence) > before
 
 
@@ -50,7 +53,7 @@ def ascend(matching: Matching, texts: TextIndex) -> bool:
                 for new in parents
                 if matching.is_free(old, new)
                 and not _is_text_elsewhere(matching, texts, old, new)
-                and (score := _score_parents(matching, old, new)) > 0
+                and (score := _score_parents(matching, texts, old, new)) > 0
             )
         accepted = stand_out(pairs, _MIN_DICE)
         for pair in accepted:
@@ -59,15 +62,21 @@ def ascend(matching: Matching, texts: TextIndex) -> bool:
             return len(matching.evidence) > before
 
 
-def _score_parents(matching: Matching, old: int, new: int) -> float:
+def _score_parents(matching: Matching, texts: TextIndex, old: int, new: int) -> float:
     common = matching.count_common(old, new)
-    if common < 2 and not matching.parents_match(old, new):
-        return 0.0
     below = (matching.old.end[old] - old - 1) + (matching.new.end[new] - new - 1)
     share = 2 * common / below
     title = Indel.normalized_similarity(matching.old.titles[old], matching.new.titles[new])
+    if not matching.parents_match(old, new):
+        if common < 2:
+            return 0.0
+        # Neither place nor name speaks for it. Then the sections may have been handed over to another chapter, which
+        # shows in a text of its own that the old one did not have, or in what did not come along.
+        is_stranger = title <= _LIKE_TITLE and texts.similarity(old, new) < _MIN_DICE
+        if is_stranger and (texts.has_any(old, new) or share < _MIN_DICE_OF_STRANGERS):
+            return 0.0
     # An equal title makes up for some descendants that came or went, an unlike one takes nothing away.
-    return share + 0.2 * (title if title > 0.5 else 0.0)
+    return share + 0.2 * (title if title > _LIKE_TITLE else 0.0)
 
 
 def _pair_single_kinds(matching: Matching, old: int, new: int) -> None:
@@ -138,6 +147,49 @@ def _by_title(matching: Matching, parent: int, *, old_side: bool) -> dict[str, l
         if forest.kinds[child] is NodeKind.SECTION and forest.titles[child]:
             groups[forest.titles[child]].append(child)
     return groups
+
+
+def _pair_gaps(matching: Matching, texts: TextIndex, old: int, new: int, *, strict: bool) -> None:
+    """Pair a title that siblings share where it occurs once on either side between the same two matched siblings.
+
+    Parts have no titles of their own: the only one in its gap needs some text in common.
+    """
+    olds = _by_gap(matching, old, old_side=True)
+    news = _by_gap(matching, new, old_side=False)
+    for place, found in olds.items():
+        others = news.get(place, [])
+        if len(found) != 1 or len(others) != 1 or not matching.is_free(found[0], others[0]):
+            continue
+        a, b = found[0], others[0]
+        if matching.old.kinds[a] is NodeKind.PART:
+            if texts.similarity(a, b) >= _UNLIKE:
+                matching.link(a, b, MatchStep.SIMILARITY, texts.similarity(a, b))
+        elif not (strict and _is_contradicted(matching, texts, a, b)):
+            matching.link(a, b, MatchStep.TITLE, 0.9)
+
+
+def _by_gap(matching: Matching, parent: int, *, old_side: bool) -> dict[tuple[int, int, NodeKind, str], list[int]]:
+    """Free children by the matched siblings before and after them (as old indexes), kind and title."""
+    forest, partners = (matching.old, matching.to_new) if old_side else (matching.new, matching.to_old)
+    other_parent = partners[parent]
+    other = matching.new if old_side else matching.old
+    gaps: defaultdict[tuple[int, int, NodeKind, str], list[int]] = defaultdict(list)
+    waiting: list[int] = []
+    left = NONE
+    for child in [*forest.children[parent], NONE]:
+        partner = partners[child] if child != NONE else NONE
+        is_fence = child == NONE or (partner != NONE and other.parent[partner] == other_parent)
+        if not is_fence:
+            if partner == NONE and forest.kinds[child] in (NodeKind.SECTION, NodeKind.PART):
+                waiting.append(child)
+            continue
+        right = child if old_side else partner
+        for free in waiting:
+            title = forest.titles[free] if forest.kinds[free] is NodeKind.SECTION else ""
+            gaps[left, right, forest.kinds[free], title].append(free)
+        waiting = []
+        left = right
+    return gaps
 
 
 def _is_contradicted(matching: Matching, texts: TextIndex, old: int, new: int) -> bool:

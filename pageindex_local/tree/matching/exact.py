@@ -34,24 +34,28 @@ def match_subtrees(matching: Matching) -> None:
     several times wait for their parents: only context can tell them apart. So does one that seems to have moved while
     something very like it stands in its old place: there the section was copied, and then the original was edited.
     """
-    in_place = dict(_unique_pairs(matching, _title_path, range(1, len(matching.old)), range(1, len(matching.new))))
+    in_place = _same_place(matching)
 
     def digest(forest: Forest, index: int) -> Hashable | None:
         return None if forest.hollow[index] else (forest.kinds[index], forest.node(index).subtree_hash)
 
     for old, new in _unique_pairs(matching, digest, range(1, len(matching.old)), range(1, len(matching.new))):
-        other = in_place.get(old)
-        if other is None or other == new or not _is_alike(matching, old, other):
+        if not _is_copied(matching, in_place, old, new):
             link_subtree(matching, old, new)
 
 
-def _title_path(forest: Forest, index: int) -> Hashable:
-    return forest.paths[index]
+def _same_place(matching: Matching) -> dict[int, int]:
+    """Old nodes and the new ones under the same titles from the top down, where that path is unique."""
+    old_indexes, new_indexes = range(1, len(matching.old)), range(1, len(matching.new))
+    return dict(_unique_pairs(matching, lambda forest, index: forest.paths[index], old_indexes, new_indexes))
 
 
-def _is_alike(matching: Matching, old: int, new: int) -> bool:
-    """Whether two nodes' own texts are as alike as those of an edited section."""
-    return dice(matching.old.body_features(old), matching.new.body_features(new)) >= _ALIKE
+def _is_copied(matching: Matching, in_place: dict[int, int], old: int, new: int) -> bool:
+    """Whether a free node in the old place is as like the old one as an edited section, so that `new` is a copy."""
+    other = in_place.get(old)
+    if other is None or other == new or not matching.is_free(old, other):
+        return False
+    return dice(matching.old.body_features(old), matching.new.body_features(other)) >= _ALIKE
 
 
 def link_subtree(matching: Matching, old: int, new: int) -> bool:
@@ -82,8 +86,9 @@ def match_texts(matching: Matching) -> None:
     free_old, free_new = list(matching.free_old()), list(matching.free_new())
     if not _unique_pairs(matching, text, free_old, free_new):
         return
+    in_place = _same_place(matching)
     for old, new in _unique_pairs(matching, text, range(1, len(matching.old)), range(1, len(matching.new))):
-        if matching.is_free(old, new):
+        if matching.is_free(old, new) and not _is_copied(matching, in_place, old, new):
             matching.link(old, new, MatchStep.OWN_TEXT, 1.0)
 
 

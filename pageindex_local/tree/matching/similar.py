@@ -54,6 +54,10 @@ class TextIndex:
         """Whether both have a body to compare."""
         return bool(self._old.get(old)) and bool(self._new.get(new))
 
+    def has_any(self, old: int, new: int) -> bool:
+        """Whether at least one of the two has a body."""
+        return bool(self._old.get(old)) or bool(self._new.get(new))
+
     def best_elsewhere(self, matching: Matching, old: int, new: int) -> float:
         """The highest similarity of either of the two to a free node other than the other."""
         best = 0.0
