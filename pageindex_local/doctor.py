@@ -85,7 +85,7 @@ def check_model_file(settings: ModelSettings) -> Check:
         path = locate_file(entry)
         sha256 = hash_file(path)
     except PageindexError as error:
-        return Check("model", CheckState.FAILED, str(error))
+        return Check("model", CheckState.FAILED, _as_sentences(error.subject, error.problem, error.next_step))
     size_bytes = path.stat().st_size
     values = {"name": entry.name, "path": str(path), "sha256": sha256, "size_bytes": size_bytes}
     if entry.sha256 and entry.sha256 != sha256:
@@ -144,12 +144,16 @@ def _explain_failure(status: int, report: Mapping[str, Any], errors: str) -> str
         return f"The engine died with {name} in native code. {REBUILD}"
     named = report.get("error")
     if isinstance(named, dict):
-        parts = (named.get("subject") and f"{named['subject']}:", named.get("problem"), named.get("next_step"))
-        text = " ".join(str(part) for part in parts if part)
+        text = _as_sentences(*(str(named.get(key, "")) for key in ("subject", "problem", "next_step")))
         return text if named.get("kind") != "EngineUnavailableError" or REBUILD in text else f"{text} {REBUILD}"
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     last = lines[-1] if lines else "no message"
     return f"The engine could not be tried (status {status}: {last}). {REBUILD}"
+
+
+def _as_sentences(subject: str, problem: str, next_step: str) -> str:
+    problem = problem if problem.endswith(".") else f"{problem}."
+    return " ".join(part for part in (subject and f"{subject}:", problem, next_step) if part)
 
 
 def _describe_engine(report: Mapping[str, Any]) -> list[Check]:
@@ -158,6 +162,8 @@ def _describe_engine(report: Mapping[str, Any]) -> list[Check]:
         f"{report.get('name')} loads in {report.get('load_s')} s and writes; window {report.get('context_tokens')} "
         f"tokens{threads}; {report.get('engine')}."
     )
+    if not report.get("model_sha256"):  # a stand-in, or a server that works for others too
+        return [Check("engine", CheckState.OK, loads, dict(report))]
     prefill, decode = report.get("prefill_tokens_a_second"), report.get("decode_tokens_a_second")
     speed = (
         f"Reads {prefill} and writes {decode} tokens a second ({report.get('parallel_sequences')} answers at once); "

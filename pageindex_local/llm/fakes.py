@@ -150,7 +150,9 @@ class FunctionModel:
             return None
         if request.grammar not in self._grammars:
             try:
-                self._grammars[request.grammar] = parse_grammar(request.grammar)
+                grammar = parse_grammar(request.grammar)
+                grammar.admits_start("")  # finds a rule that calls itself before reading anything
+                self._grammars[request.grammar] = grammar
             except ValueError as error:
                 raise ModelError(f"the grammar does not parse: {error}", subject=self._description.name) from None
         return self._grammars[request.grammar]
