@@ -44,7 +44,8 @@ class QuestionWord:
 class Question:
     """A question taken apart.
 
-    `words` holds each content word once, in order of first appearance; `pairs` neighbouring content words. `names` are
+    `words` holds each content word once, in order of first appearance; `pairs` neighbouring words, small
+    ones too: they recognise a sentence that the document prints. `names` are
     capitalised runs as written, sentence starts left out where the word is an ordinary one. `asks_figures` says whether
     the answer is likely to be a number or to rest on numbers.
     """
@@ -77,13 +78,13 @@ def analyse_question(text: str) -> Question:
         weight = 1.0 if number == asking else _CONDITION_WEIGHT if _is_condition(sentence) else _OTHER_WEIGHT
         for word in words:
             weights[word] = max(weight, weights.get(word, 0.0))
-        pairs.update(dict.fromkeys(pairwise(words)))
+        pairs.update(dict.fromkeys(pairwise(split_words(sentence))))
     if not weights:
         weights = dict.fromkeys(split_words(text), 1.0)
     return Question(
         text=text,
         words=tuple(QuestionWord(word, weight) for word, weight in weights.items()),
-        pairs=tuple(pair for pair in pairs if pair[0] != pair[1]),
+        pairs=tuple(pair for pair in pairs if pair[0] != pair[1])[:_MAX_PAIRS],
         phrases=tuple(dict.fromkeys(" ".join(filter(None, found)).strip() for found in _QUOTED.findall(text))),
         section_numbers=tuple(dict.fromkeys((a or b).upper() for a, b in _SECTION.findall(text))),
         years=tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text))),
@@ -94,6 +95,7 @@ def analyse_question(text: str) -> Question:
     )
 
 
+_MAX_PAIRS = 60
 _OTHER_WEIGHT = 0.7
 _CONDITION_WEIGHT = 0.5  # "If there is none, say so": mostly instructions to the reader
 

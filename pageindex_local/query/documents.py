@@ -1,7 +1,7 @@
 """Which documents a question is about: question, search index and release in, documents in order with reasons out.
 
-Full text over passages and over pages, fused by reciprocal rank; then what the question says of a document itself: its
-name, its year or period. Deterministic, no model.
+Full text over passages first; then what the question says of a document itself: its name, its year or period. There is
+one ranking, so nothing to fuse. Deterministic, no model.
 """
 
 import math
@@ -15,8 +15,10 @@ from pageindex_local.query.analyse import Question
 from pageindex_local.query.fulltext import IndexedDocument, SearchIndex
 from pageindex_local.query.words import split_words
 
-PASSAGES_READ = 300  # best passages of the release that vote for their documents
-RECIPROCAL_RANK_K = 60
+PASSAGES_READ = 100  # best passages of the release that vote for their documents
+VOTE_POWER = (
+    3  # a vote counts with the cube of its score, so that one passage that says it all beats many that touch it
+)
 NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for the best full-text score
 YEAR_WEIGHT = 0.5
 PERIOD_WEIGHT = 0.5
@@ -46,18 +48,6 @@ class DocumentChoice:
     notices: tuple[str, ...] = ()
 
 
-def fuse_ranks(rankings: Sequence[Sequence[str]], k: int = RECIPROCAL_RANK_K) -> dict[str, float]:
-    """Reciprocal rank fusion: the sum of 1 / (k + rank) over all rankings that hold an item, ranks from 1.
-
-    Source: Cormack, Clarke and Buettcher, Reciprocal Rank Fusion, SIGIR 2009.
-    """
-    fused: dict[str, float] = {}
-    for ranking in rankings:
-        for rank, item in enumerate(ranking, 1):
-            fused[item] = fused.get(item, 0.0) + 1 / (k + rank)
-    return fused
-
-
 def score_documents(passages: Sequence[tuple[str, float]]) -> dict[str, float]:
     """Sum of a document's passage scores over the square root of one more than their number.
 
@@ -74,8 +64,8 @@ def score_documents(passages: Sequence[tuple[str, float]]) -> dict[str, float]:
 def rank_documents(index: SearchIndex, question: Question, allowed: Collection[str] | None = None) -> DocumentChoice:
     """All documents (of `allowed` doc_keys) that the question may be about, best first; ties by `doc_id`."""
     documents = {key: doc for key, doc in index.documents.items() if allowed is None or key in allowed}
-    words = [word.word for word in question.words]
-    text = _score_text(index, documents, words)
+    wanted = [*(word.word for word in question.words), *(" ".join(pair) for pair in question.pairs)]
+    text = _score_text(index, documents, wanted)
     top = max(text.values(), default=0.0) or 1.0
     names = match_names(question, documents)
     years = {key: match_years(question, doc) for key, doc in documents.items()}
@@ -183,14 +173,16 @@ def name_words(document: IndexedDocument) -> list[str]:
     ]
 
 
-def _score_text(index: SearchIndex, documents: Mapping[str, IndexedDocument], words: Sequence[str]) -> dict[str, float]:
+def _score_text(
+    index: SearchIndex, documents: Mapping[str, IndexedDocument], wanted: Sequence[str]
+) -> dict[str, float]:
     owners = sorted((doc.passage_rows[0], key) for key, doc in index.documents.items())
     starts = [start for start, _ in owners]
     votes = []
-    for row, score in index.best_passages(words, PASSAGES_READ):
+    for row, score in index.best_passages(wanted, PASSAGES_READ):
         key = owners[max(bisect_right(starts, row) - 1, 0)][1]
         if key in documents:
-            votes.append((key, score))
+            votes.append((key, max(score, 0.0) ** VOTE_POWER))
     return score_documents(votes)
 
 

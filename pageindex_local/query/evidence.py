@@ -13,7 +13,8 @@ from pageindex_local.query.words import split_words
 
 TITLE_WEIGHT = 2.0  # a word in a section title on the page counts as two
 HEAD_WEIGHT = 1.0
-PAIR_WEIGHT = 0.3  # neighbouring words of the question that stand together
+PAIR_WEIGHT = 0.15  # neighbouring words of the question that stand together on a page
+PASSAGE_PAIR_WEIGHT = 0.6  # the same in a passage, where it means more
 PHRASE_WEIGHT = 2.0  # what the asker put in quotation marks
 NUMBER_WEIGHT = 3.0  # a section number that was asked for, in a title
 FIGURES_WEIGHT = 1.2  # for questions about quantities: share of words that are numbers
@@ -94,7 +95,8 @@ def _score_rows(
     hits_of = index.passage_hits if passages else index.page_hits
     weights = (TITLE_WEIGHT, 1.0) if passages else (TITLE_WEIGHT, HEAD_WEIGHT, 1.0)
     wanted = [(word.word, word.weight, False) for word in question.words]
-    wanted += [(" ".join(pair), PAIR_WEIGHT, False) for pair in question.pairs]
+    pair_weight = PASSAGE_PAIR_WEIGHT if passages else PAIR_WEIGHT
+    wanted += [(" ".join(pair), pair_weight, False) for pair in question.pairs]
     wanted += [(phrase, PHRASE_WEIGHT, False) for phrase in question.prepared_phrases]
     wanted += [(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
     single = {word.word for word in question.words}

@@ -190,13 +190,13 @@ class SearchIndex:
         """On how many pages of a document a word or phrase occurs in one column."""
         return self._count("page_text", f"{{{column}}} : {quote_word(text)}", rows)
 
-    def best_passages(self, words: Sequence[str], limit: int) -> list[tuple[int, float]]:
-        """The best passages of the whole release for any of the words: row and BM25 (higher is better)."""
-        if not words:
+    def best_passages(self, wanted: Sequence[str], limit: int) -> list[tuple[int, float]]:
+        """The best passages of the whole release for any of the words and phrases: row and BM25 (higher is better)."""
+        if not wanted:
             return []
-        query = " OR ".join(quote_word(word) for word in words)
+        query = " OR ".join(quote_word(text) for text in wanted)
         rows = self._connection.execute(
-            "SELECT rowid, -bm25(passage_text, 2.0, 1.0) AS score FROM passage_text WHERE passage_text MATCH ? "
+            "SELECT rowid, -bm25(passage_text, 1.0, 1.0) AS score FROM passage_text WHERE passage_text MATCH ? "
             "ORDER BY score DESC, rowid LIMIT ?",
             (query, limit),
         )
