@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.headings.evidence import SourceResult
+from pageindex_local.headings.printed_toc.combine import combine_lists
 from pageindex_local.headings.printed_toc.entries import TocEntry, give_levels, read_entries
 from pageindex_local.headings.printed_toc.offset import PageReading, read_page_labels
 from pageindex_local.headings.printed_toc.pages import ContentsList, find_contents_lists
@@ -17,6 +18,8 @@ from pageindex_local.headings.title_index import TitleIndex
 from pageindex_local.records import Heading, Origin, ParsedDocument, Span
 
 _MIN_SUPPORT = 0.5
+_FURTHER_SUPPORT = 0.7
+_FURTHER_ENTRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class CheckedList:
 
 
 def find_printed_toc_headings(document: ParsedDocument, index: TitleIndex, body_size: float) -> SourceResult:
-    """The headings named by the best printed contents list with page labels.
+    """The headings named by the best printed contents list with page labels, and by those of other parts beside it.
 
     `contents_lines` of the result are the spans of every list of titles, figures and tables too.
     """
@@ -48,14 +51,23 @@ def find_printed_toc_headings(document: ParsedDocument, index: TitleIndex, body_
     good = [item for item in checked if item.reading.support >= _MIN_SUPPORT and not _points_backwards(item)]
     if not good:
         return _find_unnumbered(document, index, body_size, spans, len(lists))
-    best = max(good, key=lambda item: sum(1 for placed in item.placed if placed.found))
-    headings = _headings(best.placed)
+    good.sort(key=lambda item: -sum(1 for placed in item.placed if placed.found))
+    sound = [good[0], *(item for item in good[1:] if _stands_alone(item))]
+    headings, used = combine_lists([_headings(item.placed) for item in sound])
+    best = good[0]
     share = best.found_share
+    others = f", with {len(used) - 1} contents lists of other parts" if len(used) > 1 else ""
     reason = (
         f"contents on page {best.source.rows[0].page_number}: {len(best.entries)} entries, {share:.0%} found "
-        f"on their page ({', '.join(best.reading.ways)})"
+        f"on their page ({', '.join(best.reading.ways)}){others}"
     )
     return SourceResult(headings, share, reason, (), spans)
+
+
+def _stands_alone(item: CheckedList) -> bool:
+    """Whether a further list is good enough to be believed beside the best one."""
+    found = sum(1 for placed in item.placed if placed.found)
+    return item.reading.support >= _FURTHER_SUPPORT and found >= _FURTHER_ENTRIES
 
 
 def check_list(item: ContentsList, document: ParsedDocument, index: TitleIndex, body_size: float) -> CheckedList:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.headings.chains import best_chain
-from pageindex_local.headings.evidence import text_key
+from pageindex_local.headings.evidence import text_key, title_key
 from pageindex_local.headings.printed_toc.entries import NumberKind, TocEntry, number_kind
 from pageindex_local.headings.title_index import TitleIndex, TitleMatch
 from pageindex_local.records import Span
@@ -161,13 +161,15 @@ def _place_at_page_tops(
             following = item.span[0]
         limits[position] = following
     last_line, last_page = -1, 0
+    used = {(title_key(item.entry.title), item.page_number) for item in placed if item is not None}
     for position, item in enumerate(placed):
         if item is not None:
             last_line, last_page = item.span[0], item.page_number
             continue
         page = pages[position]
-        if not page or page < last_page:
+        if not page or page < last_page or (title_key(entries[position].title), page) in used:
             continue
+        used.add((title_key(entries[position].title), page))
         line = max(index.page_spans[page - 1][0], last_line + 1)
         if line < min(limits[position], index.page_spans[page - 1][1]):
             placed[position] = Placed(entries[position], (line, line), page, False, 0.3)
