@@ -32,8 +32,8 @@ DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are n
 DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
 PATH_WEIGHT = 0.3  # of a page's score that comes from the path to its leaf
-EXCERPT_WORDS = 170
-RERANK_SHARE = 1.0
+EXCERPT_WORDS = 110
+RERANK_SHARE = 0.33  # of the model's weight: a likelihood separates sections better than single pages
 RERANK_DEPTH = 12
 
 
@@ -142,14 +142,14 @@ def _find(
         chosen = _keep_documents(choice.ranked)
         details["documents"] = [_describe_document(ranked) for ranked in choice.ranked[:10]]
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
-    scorer = _open_likelihood(model, question, settings, trace)
+    sections_scorer, pages_scorer = _open_scorers(model, question, settings, trace)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:
             evidence = gather_evidence(index, ranked.document, question)
             share = (ranked.score / chosen[0].score) ** DOCUMENT_SHARPNESS if chosen[0].score > 0 else 1.0
             searched = SearchedDocument(ranked, store.open_document(release, key), evidence, share)
-            searched.result = _search(searched, question, scorer, settings, max_pages)
+            searched.result = _search(searched, question, sections_scorer, settings, max_pages)
             findings.documents[key] = searched
             findings.candidates.extend(_page_candidates(searched))
             details.update(_describe_search(searched))
@@ -158,10 +158,10 @@ def _find(
         before = len(findings.candidates)
         findings.candidates = drop_repeats(findings.candidates)
         details["repeats dropped"] = before - len(findings.candidates)
-        if scorer is not None:
+        if pages_scorer is not None:
             findings.candidates = rerank_pages(
                 findings.candidates,
-                scorer,
+                pages_scorer,
                 _excerpts(findings),
                 weight=(1 - settings.fulltext_weight) * RERANK_SHARE,
                 depth=RERANK_DEPTH,
@@ -201,15 +201,18 @@ def _keep_documents(ranked: Sequence[RankedDocument]) -> list[RankedDocument]:
     return [found for found in ranked[:MAX_DOCUMENTS] if found.score >= floor]
 
 
-def _open_likelihood(
+def _open_scorers(
     model: TextModel | None, question: Question, settings: QuerySettings, trace: Trace
-) -> LikelihoodScorer | None:
+) -> tuple[LikelihoodScorer | None, LikelihoodScorer | None]:
+    """Judges for sections and for pages; the last `RERANK_DEPTH` of the budget belong to the pages."""
     if model is None or settings.max_node_scores == 0 or settings.fulltext_weight >= 1:
-        return None
+        return None, None
     if Capability.SCORE not in model.describe().capabilities:
         trace.count("model cannot score")
-        return None
-    return LikelihoodScorer(model, question.text, settings.max_node_scores)
+        return None, None
+    for_sections = max(settings.max_node_scores - RERANK_DEPTH, 0)
+    pages = LikelihoodScorer(model, question.text, min(settings.max_node_scores, RERANK_DEPTH))
+    return LikelihoodScorer(model, question.text, for_sections) if for_sections else None, pages
 
 
 def _search(
