@@ -149,58 +149,52 @@ class _Walk:
         place.parent_run = stack[-1].parent_run
 
     def place_single(self, item: Numbered) -> None:
-        """Places one number of a single part."""
-        stack = self.stack
-        found = self._find_open(item)
+        """Places one number of a single part: in the open series it follows, in a closed one, or in one with gaps."""
+        found = self._find_open(item, 1)
+        if found is None and self._reopen(item):
+            return
+        found = found or self._find_open(item, _MISSED)
         if found is not None:
             reading, index = found
             self._close(index + 1)
-            stack[index].last = reading
-            self.places.append(_Place(reading, stack[index].run, stack[index].parent_run))
-            return
-        reopened = self._find_closed(item)
-        if reopened is not None:
-            reading, level = reopened
-            self.closed.remove(level)
-            self._close(0)
-            stack.extend(outer for outer in level.around if not any(outer is closed for closed in stack))
-            for outer in level.around:
-                if outer in self.closed:
-                    self.closed.remove(outer)
-            level.last = reading
-            stack.append(level)
-            self.places.append(_Place(reading, level.run, level.parent_run))
+            self._continue(self.stack[index], reading)
             return
         reading = next((reading for reading in item.readings if is_first(reading)), item.readings[0])
         if not is_first(reading):
             self.places.append(_Place(reading))
             return
+        stack = self.stack
         self._close(self._room(reading, item.style))
         run = self._new_run()
         parent_run = stack[-1].run if stack else -1
         stack.append(_Open(item.style, reading, run, parent_run, False, tuple(stack)))
         self.places.append(_Place(reading, run, parent_run))
 
-    def _find_open(self, item: Numbered) -> tuple[SectionNumber, int] | None:
-        for step in (1, _MISSED):
-            for index in range(len(self.stack) - 1, -1, -1):
-                level = self.stack[index]
-                if level.compound or level.style != item.style:
-                    continue
-                for reading in item.readings:
-                    if level.last.mark == reading.mark and is_next(level.last, reading, step=step):
-                        return reading, index
+    def _continue(self, level: _Open, reading: SectionNumber) -> None:
+        level.last = reading
+        self.places.append(_Place(reading, level.run, level.parent_run))
+
+    def _find_open(self, item: Numbered, step: int) -> tuple[SectionNumber, int] | None:
+        for index in range(len(self.stack) - 1, -1, -1):
+            reading = _next_reading(self.stack[index], item, step)
+            if reading is not None:
+                return reading, index
         return None
 
-    def _find_closed(self, item: Numbered) -> tuple[SectionNumber, _Open] | None:
-        """The last closed series that the number directly continues: a stray '1.' in the text had shut it too early."""
+    def _reopen(self, item: Numbered) -> bool:
+        """Continues the last closed series that the number directly follows: a stray '1.' in the text had shut it."""
         for level in reversed(self.closed):
-            if level.style != item.style:
-                continue
-            for reading in item.readings:
-                if level.last.mark == reading.mark and is_next(level.last, reading):
-                    return reading, level
-        return None
+            reading = _next_reading(level, item, 1)
+            if reading is not None:
+                self._close(0)
+                kept = (*level.around, level)
+                self.stack.extend(kept)
+                for outer in kept:
+                    if outer in self.closed:
+                        self.closed.remove(outer)
+                self._continue(level, reading)
+                return True
+        return False
 
     def _close(self, depth: int) -> None:
         """Closes the series from `depth` of the stack on; singles are remembered for a while."""
@@ -218,6 +212,16 @@ class _Walk:
     def _new_run(self) -> int:
         self.runs += 1
         return self.runs - 1
+
+
+def _next_reading(level: _Open, item: Numbered, step: int) -> SectionNumber | None:
+    """The reading of an item that goes on with a series of single numbers, at most `step` ahead."""
+    if level.compound or level.style != item.style:
+        return None
+    return next(
+        (r for r in item.readings if level.last.mark == r.mark and is_next(level.last, r, step=step)),
+        None,
+    )
 
 
 def _starts(parts: tuple[int, ...]) -> bool:
