@@ -75,7 +75,7 @@ def clean_outline(outline: Sequence[OutlineEntry], page_count: int) -> list[Outl
         if not key:
             continue
         place = (key, page, round(entry.top or 0.0))
-        if page and place in seen:
+        if page and entry.top is not None and place in seen:
             continue
         seen.add(place)
         cleaned.append(OutlineEntry(entry.level, title, page, entry.top if page else None))

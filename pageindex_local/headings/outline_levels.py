@@ -53,14 +53,19 @@ def _contradict(levels: Sequence[int], depths: Sequence[int | None]) -> float:
     """The share of numbered entries that are not on the usual level of their depth, counted from chapters inwards.
 
     A part above some chapters only shifts levels by whole blocks, so a level counts as usual where at least a quarter
-    of the entries of that depth have it.
+    of the entries of that depth have it, and not one of many alone.
     """
     found: dict[int, Counter[int]] = defaultdict(Counter)
     for level, depth in zip(levels, depths, strict=True):
         if depth is not None:
             found[depth][level] += 1
     total = sum(counts.total() for counts in found.values())
-    unusual = sum(n for counts in found.values() for n in counts.values() if n < 0.25 * counts.total())
+    unusual = sum(
+        n
+        for counts in found.values()
+        for n in counts.values()
+        if n < 0.25 * counts.total() or (n == 1 and counts.total() > 2)
+    )
     return unusual / total if total else 0.0
 
 

@@ -19,6 +19,9 @@ _BEFORE = re.compile(rf"^(?P<gap>\s*(?:[.·․…‥_]\s*){{3,}})(?P<label>{_LAB
 _ONLY_LABEL = re.compile(rf"^(?P<gap>(?:[.·․…‥_]\s*)*){_LABEL}$")
 _TRAILING_LEADER = re.compile(r"\s*(?:[.·․…‥_]\s*){3,}$")
 _LETTERS = re.compile(r"[^\W\d_]")
+_NUMBER_WORDS = frozenset(
+    ("part", "chapter", "appendix", "annex", "section", "item", "article", "book", "volume", "note")
+)
 EDGE_SLACK = 14.0
 
 
@@ -127,9 +130,14 @@ def _make_row(pieces: Sequence[tuple[int, Line]], page_number: int, column: int)
 def split_label(text: str) -> tuple[str, str, bool]:
     """A row's title, its page label ('' where it has none) and whether dots lead to the label."""
     found = _BEFORE.match(text) or _AFTER.match(text)
-    if found is not None and _LETTERS.search(found["title"]):
+    if found is not None and _LETTERS.search(found["title"]) and not _is_number_word(found):
         return _TRAILING_LEADER.sub("", found["title"]).strip(), found["label"], bool(found["gap"].strip())
     return _TRAILING_LEADER.sub("", text).strip(), "", False
+
+
+def _is_number_word(found: re.Match[str]) -> bool:
+    """Whether what looks like a label is the number of a part or chapter ('PART II')."""
+    return not found["gap"].strip() and found["title"].casefold() in _NUMBER_WORDS
 
 
 def without_label(row: Row) -> Row:
