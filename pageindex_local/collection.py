@@ -4,6 +4,7 @@ How one document is built is the caller's choice (`DocumentBuilder`): by the lib
 Dagster.
 """
 
+import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import Protocol
 from pageindex_local.build import BuildJob, Fingerprint, build_document, make_fingerprint
 from pageindex_local.errors import EmptySourceError, PageindexError
 from pageindex_local.ids import make_doc_key
+from pageindex_local.llm.fakes import ExtractiveModel
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.sources import SourceFile, find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
@@ -22,7 +24,7 @@ from pageindex_local.records import Source, Usage
 from pageindex_local.settings import ParseSettings, Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
-from pageindex_local.store.records import Release, VersionRef
+from pageindex_local.store.records import Release, VersionDraft, VersionRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,6 +299,34 @@ def read_previous(store: IndexStore, job: BuildJob, fingerprint: Fingerprint) ->
     stored = store.open_version(job.source.doc_key, job.parent_version)
     reuse = stored.manifest.fingerprint.get("summaries") == fingerprint.parts["summaries"]
     return stored, reuse
+
+
+def estimate_document(
+    planned: PlannedDocument, store: IndexStore, settings: Settings, fingerprint: Fingerprint
+) -> VersionDraft | None:
+    """What building a document would give and cost, tried with a stand-in for the model; None where nothing is to do.
+
+    Calls are right up to retries and up to what the completion cache still holds; tokens are those of the stand-in's
+    tokenizer, within about a third of a real one's. Nothing is written to the index.
+
+    Raises:
+        SourceError: the document cannot be read.
+    """
+    if planned.source is None or not planned.is_change:
+        return None
+    job = BuildJob(planned.source, store.next_version_id(planned.doc_key), planned.parent_version)
+    previous, reuse = read_previous(store, job, fingerprint)
+    with tempfile.TemporaryDirectory() as folder:
+        context_tokens = settings.model.context_tokens
+        stand_in = LazyModel(
+            lambda: ExtractiveModel(context_tokens=context_tokens),
+            identity="estimate",
+            cache_file=Path(folder) / "completions.sqlite",
+        )
+        try:
+            return build_document(job, previous, stand_in, settings, reuse_summaries=reuse)
+        finally:
+            stand_in.close()
 
 
 def library_builder(

@@ -1,7 +1,7 @@
 """`build`: sources in, a published release out, a table of what it cost."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +29,7 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.errors import SourceError
 from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from pageindex_local.progress import Progress
     from pageindex_local.settings import Settings
     from pageindex_local.store.index import IndexStore
+    from pageindex_local.store.records import VersionDraft
 
 STRATEGIES = ("auto", "outline", "toc", "layout", "model")
 SUMMARIES = ("model", "extractive", "none")
@@ -117,7 +119,7 @@ def build(
     settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
 
     from pageindex_local.build import make_fingerprint, may_use_model
-    from pageindex_local.collection import Scope, build_collection, plan_collection
+    from pageindex_local.collection import Scope, build_collection, estimate_document, plan_collection
     from pageindex_local.llm.lazy import open_lazily
     from pageindex_local.store.index import IndexStore
 
@@ -129,7 +131,14 @@ def build(
         with show_progress(quiet) as progress:
             fingerprint = make_fingerprint(settings, local_model)
             planned = plan_collection(scope, store.current(), settings.parse, fingerprint, progress=progress)
-        _show_plan(planned, as_json=as_json)
+            estimates = {}
+            if plan:
+                progress.start("estimating", len(planned))
+                for entry in planned:
+                    with contextlib.suppress(SourceError):  # building it will say why
+                        estimates[entry.doc_id] = estimate_document(entry, store, settings, fingerprint)
+                    progress.advance()
+        _show_plan(planned, estimates, as_json=as_json)
         raise typer.Exit(WOULD_CHANGE if check and any(entry.is_change for entry in planned) else 0)
     with show_progress(quiet) as progress, contextlib.ExitStack() as stack:
         if local_model is not None:
@@ -237,13 +246,16 @@ def _report_table(documents: Sequence["DocumentReport"]) -> "Table":
     return table
 
 
-def _show_plan(planned: Sequence["PlannedDocument"], *, as_json: bool) -> None:
+def _show_plan(
+    planned: Sequence["PlannedDocument"], estimates: Mapping[str, "VersionDraft | None"], *, as_json: bool
+) -> None:
     if as_json:
         documents = [
             {
                 "doc_id": entry.doc_id,
                 "action": entry.action.value,
                 "reason": entry.reason,
+                "estimate": _estimate_json(estimates.get(entry.doc_id)),
                 "error": None if entry.error is None else error_record(entry.error),
             }
             for entry in planned
@@ -255,6 +267,29 @@ def _show_plan(planned: Sequence["PlannedDocument"], *, as_json: bool) -> None:
         if entry.error is not None:
             report_error(entry.error)
     for entry in changes:
-        emit(f"{entry.action.value:8} {inert(entry.doc_id)}: {entry.reason}")
+        emit(
+            f"{entry.action.value:8} {inert(entry.doc_id)}: {entry.reason}{_estimate_text(estimates.get(entry.doc_id))}"
+        )
     unchanged = sum(entry.action.value == "unchanged" for entry in planned)
     emit(f"{plural(len(changes), 'document')} would change, {unchanged} unchanged")
+
+
+def _estimate_json(draft: "VersionDraft | None") -> dict[str, int] | None:
+    if draft is None:
+        return None
+    return {
+        "nodes": len(draft.tree.nodes),
+        "nodes_reused": draft.nodes_reused,
+        "model_calls": draft.usage.model_calls,
+        "input_tokens": draft.usage.input_tokens,
+        "output_tokens": draft.usage.output_tokens,
+    }
+
+
+def _estimate_text(draft: "VersionDraft | None") -> str:
+    if draft is None:
+        return ""
+    usage = draft.usage
+    kept = f"{draft.nodes_reused} of {plural(len(draft.tree.nodes), 'node')} kept"
+    tokens = count_text(usage.input_tokens + usage.output_tokens)
+    return f"; {kept}, about {plural(usage.model_calls, 'model call')}, {tokens} tokens"

@@ -140,6 +140,17 @@ def test_plan_names_what_changed_and_exits_0(build: Runner, folder: Path) -> Non
     assert "crane.md" not in done.out
 
 
+def test_plan_estimates_what_the_build_then_costs(build: Runner, folder: Path) -> None:
+    build()
+    (folder / "guide.md").write_text(GUIDE.replace("nine crowns", "ten crowns"), encoding="utf-8")
+    plan = {entry["doc_id"]: entry["estimate"] for entry in build("--plan", "--json").json["documents"]}
+    assert plan["yard/crane.md"] is None
+    built = build("--json").json["documents"][0]
+    # The stand-in that estimates is the model of this build, so the figures must agree.
+    for key in ("nodes", "nodes_reused", "model_calls", "input_tokens", "output_tokens"):
+        assert plan["guide.md"][key] == built[key] + (built["cached_calls"] if key == "model_calls" else 0)
+
+
 def test_build_with_other_summary_settings_carries_ids_but_not_summaries(build: Runner) -> None:
     build()
     done = build("--json", "--summaries", "none")
