@@ -82,6 +82,7 @@ class StoreSettings(_Section):
     """How the index is kept."""
 
     lock_timeout_s: float = Field(ge=0)
+    allow_network_disk: bool
     keep_releases: int = Field(ge=1)
     lease_s: float = Field(gt=0)
     grace_s: float = Field(ge=0)

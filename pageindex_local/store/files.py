@@ -14,6 +14,7 @@ from typing import Protocol
 from filelock import FileLock, Timeout
 
 from pageindex_local.errors import ConflictError
+from pageindex_local.store.media import find_distrust, read_mount_table
 
 
 class FileSystem(Protocol):
@@ -61,6 +62,10 @@ class FileSystem(Protocol):
 
     def remove(self, path: Path) -> None:
         """Remove a file, or a folder with all that is in it; nothing happens where there is none."""
+        ...
+
+    def find_distrust(self, folder: Path) -> str | None:
+        """Why an index must not be written in a folder, or None."""
         ...
 
     def lock(self, path: Path, timeout_s: float, *, what: str) -> AbstractContextManager[None]:
@@ -123,6 +128,10 @@ class LocalFiles:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+
+    def find_distrust(self, folder: Path) -> str | None:
+        """See FileSystem."""
+        return find_distrust(folder.resolve(), read_mount_table())
 
     @contextmanager
     def lock(self, path: Path, timeout_s: float, *, what: str) -> Iterator[None]:

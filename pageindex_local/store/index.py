@@ -53,6 +53,7 @@ class IndexStore:
         self.settings = settings
         self.files: FileSystem = files or LocalFiles()
         self._cached: tuple[str, Release] | None = None
+        self._is_trusted = False
 
     # Reading
 
@@ -323,6 +324,7 @@ class IndexStore:
     @contextmanager
     def _writing(self, folder: Path, lock: Path, what: str) -> Iterator[None]:
         try:
+            self._check_medium(folder)
             self.make_folders(folder)
             with self.files.lock(lock, self.settings.lock_timeout_s, what=what):
                 yield
@@ -344,6 +346,18 @@ class IndexStore:
         if self._cached[1].name != pointer.release:
             raise CorruptIndexError(f"names release {pointer.release}", subject=str(self.layout.current))
         return self._cached[1], pointer.sha256
+
+    def _check_medium(self, folder: Path) -> None:
+        if self._is_trusted:
+            return
+        reason = None if self.settings.allow_network_disk else self.files.find_distrust(folder)
+        if reason is not None:
+            raise StoreError(
+                reason,
+                subject=str(self.layout.folder),
+                next_step="Put the index on a local disk, or set store.allow_network_disk if only one machine writes.",
+            )
+        self._is_trusted = True
 
     def _check_parent(
         self,

@@ -128,7 +128,7 @@ class Row:
 
 def load_version(folder: Path, settings: Settings) -> tuple[ParsedDocument, SectionTree]:
     """The document in a version's folder and its draft tree, without any model."""
-    path = next(folder.glob("*.md"))
+    path = next(path for path in folder.iterdir() if path.suffix in (".md", ".pdf"))
     document = parse_source(read_source(path.name, path, settings.parse), settings.parse)
     return document, build_tree(document, find_headings(document, settings.tree).headings, settings.tree)
 

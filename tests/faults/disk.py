@@ -101,6 +101,9 @@ class MemoryFiles:
         if self.exists(path):
             self._drop(path)
 
+    def find_distrust(self, folder: Path) -> str | None:
+        return None
+
     @contextmanager
     def lock(self, path: Path, timeout_s: float, *, what: str) -> Iterator[None]:
         assert path not in self.locked, f"{what} is locked twice by one process"
