@@ -5,6 +5,7 @@ hundred words of one leaf). Rows of a document are contiguous: a document is a r
 """
 
 import contextlib
+import hashlib
 import math
 import os
 import sqlite3
@@ -17,6 +18,7 @@ from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_rows import search_state, write_search_file
 from pageindex_local.query.words import quote_word
 from pageindex_local.store.index import IndexStore
+from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.records import Release
 
 _BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part of one term can be
@@ -86,7 +88,12 @@ def build_search_index(store: IndexStore, release: Release, previous: Release | 
         write_search_file(store, release, temporary, base)
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
+            stream.seek(0)
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        seal = path.with_name(path.name + SEAL_SUFFIX)
+        seal.unlink(missing_ok=True)  # a crash may leave a file without a seal, never with the seal of another
         temporary.replace(path)
+        seal.write_bytes(seal_bytes(digest))
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -29,6 +29,7 @@ TREE = "tree.json"
 NODES = "nodes.parquet"
 PAGES = "pages.parquet"
 CHANGES = "changes.json"
+SEAL_SUFFIX = ".sha256"  # beside a derived file: its hash, so that `verify` can tell damage from an old state
 VERSION_FILES = (TREE, NODES, PAGES, CHANGES)
 _COLLECTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
@@ -127,6 +128,11 @@ def version_number(name: str) -> int | None:
 def last_version_bytes(version_id: str) -> bytes:
     """The file LAST: the highest version ever used, with its own hash so that damage shows."""
     return f"{version_id} {sha256_hex(version_id.encode())}\n".encode()
+
+
+def seal_bytes(sha256: str) -> bytes:
+    """The content of a seal file."""
+    return f"{sha256}\n".encode()
 
 
 def release_name(number: int) -> str:

@@ -10,12 +10,20 @@ from pathlib import Path
 
 from pageindex_local.errors import CorruptIndexError, FormatVersionError, IndexNotFoundError
 from pageindex_local.export import to_pageindex
-from pageindex_local.ids import DOC_KEY_PATTERN, NODE_ID_PATTERN, own_hash, subtree_hash
+from pageindex_local.ids import DOC_KEY_PATTERN, NODE_ID_PATTERN, own_hash, sha256_hex, subtree_hash
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.store import layout as names
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import MANIFEST, TEMPORARY, VERSION_FILES, canonical_json, release_name
+from pageindex_local.store.layout import (
+    MANIFEST,
+    SEAL_SUFFIX,
+    TEMPORARY,
+    VERSION_FILES,
+    canonical_json,
+    release_name,
+    seal_bytes,
+)
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release
 from pageindex_local.tree.validate import validate_tree
@@ -73,6 +81,7 @@ def verify_index(store: IndexStore, *, deep: bool = False, progress: Progress = 
     found = _Findings()
     _check_releases(store, found)
     _find_unpinned(store, found)
+    _check_search(store, found)
     progress.start("verifying", len(found.versions))
     for (doc_key, version_id), manifest_sha256 in sorted(found.versions.items()):
         _check_version(store, found, doc_key, version_id, manifest_sha256, deep=deep)
@@ -177,6 +186,25 @@ def _find_unpinned(store: IndexStore, found: _Findings) -> None:
         for doc_key, version_id in unpinned
         if (doc_key, version_id) not in live
     )
+
+
+def _check_search(store: IndexStore, found: _Findings) -> None:
+    """Full-text files against the hash written beside them; one without is only mentioned, it can be built anew."""
+    files, folder = store.files, store.layout.search
+    names_there = set(files.list_names(folder))
+    for name in sorted(names_there):
+        if name.startswith(TEMPORARY):
+            found.leftovers.append(str(folder / name))
+        if name.startswith(TEMPORARY) or name.endswith(SEAL_SUFFIX):
+            continue
+        if name + SEAL_SUFFIX not in names_there:
+            found.leftovers.append(str(folder / name))
+            continue
+        data = files.read_bytes(folder / name)
+        found.files += 1
+        found.size_bytes += len(data)
+        if files.read_bytes(folder / (name + SEAL_SUFFIX)) != seal_bytes(sha256_hex(data)):
+            found.add(folder / name, "is not what was written. Delete it: the next question builds it anew.")
 
 
 def _check_version(
