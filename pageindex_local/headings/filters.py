@@ -67,7 +67,7 @@ def _reject_shape(group: Group, typography: Typography) -> str:
 def _reject_text(group: Group) -> str:
     """Reasons that lie in the words."""
     title = group.title
-    if sum(char.isalpha() for char in title) < 2 and not (len(title) == 1 and title.isalpha()):
+    if sum(map(str.isalpha, title)) < 2 and not (len(title) == 1 and title.isalpha()):
         return "no letters"
     for pattern, reason in _START_REASONS:
         if pattern.match(group.text):
@@ -90,7 +90,9 @@ def _is_run_in(group: Group, typography: Typography) -> bool:
     """
     if group.style.size > LARGER * typography.body.size:
         return False
-    return not (group.numbers and group.numbers[0].depth > 1 and group.line_count <= 2)
+    if not (group.numbers and group.numbers[0].depth > 1 and group.line_count <= 2):
+        return True
+    return group.lead > group.numbers[0].end and not (group.style.mono or group.style.italic)
 
 
 def _is_inside_paragraph(group: Group) -> bool:

@@ -70,8 +70,8 @@ def line_style(line: Line) -> Style:
 
 def is_capitals(text: str) -> bool:
     """Whether at least three letters, and nine tenths of those that have case, are capitals."""
-    upper = sum(char.isupper() for char in text)
-    return upper >= 3 and upper >= 0.9 * (upper + sum(char.islower() for char in text))
+    upper = sum(map(str.isupper, text))
+    return upper >= 3 and upper >= 0.9 * (upper + sum(map(str.islower, text)))
 
 
 def is_mono(font: str) -> bool:
