@@ -77,6 +77,9 @@ def _choose_base(sources: Sources, strategy: str) -> tuple[str, tuple[Heading, .
     if good_toc:
         why["toc"] = "used: most entries are printed where it says"
         return "toc", toc.headings, why
+    if len(outline.headings) >= 2 * max(2, len(sources.layout.headings)):
+        why["outline"] = "its entries that are printed where they point are used: nothing else is seen"
+        return "outline", outline.headings, why
     if toc.headings:
         why["toc"] = "not used: too few entries are printed where it says"
     why["layout"] = "used: nothing stronger holds"

@@ -23,13 +23,17 @@ _MAX_PLACES = 10
 
 @dataclass(frozen=True, slots=True)
 class CheckedEntry:
-    """An outline entry with the lines that were found for it (`found` false: only its destination is known)."""
+    """An outline entry with the lines that were found for it.
+
+    `found` is false where only its destination is known, `exact` where the lines only resemble the title.
+    """
 
     entry: OutlineEntry
     span: Span
     page_number: int
     found: bool
     weight: float
+    exact: bool = True
 
 
 def find_outline_headings(document: ParsedDocument, index: TitleIndex, body_size: float) -> SourceResult:
@@ -53,6 +57,9 @@ def find_outline_headings(document: ParsedDocument, index: TitleIndex, body_size
     counted = len(entries) - repeated
     if unprinted <= UNPRINTED_SHARE * counted:
         seen = [True] * len(entries)
+    else:  # such an outline is not believed where the page says something only like it
+        checked = [item if item is None or item.exact else None for item in checked]
+        seen = [item is not None or _is_on_page(entry, index) for entry, item in zip(entries, checked, strict=True)]
     _keep_unplaced(checked, entries, seen, index)
     kept = [item for item in checked if item is not None]
     share = sum(seen) / len(entries) if unprinted > UNPRINTED_SHARE * counted else 1.0 - unprinted / counted
@@ -92,7 +99,9 @@ def check_outline(entries: Sequence[OutlineEntry], index: TitleIndex, body_size:
         for entry, item, bound in zip(entries, first, bounds, strict=True)
     ]
     fixed = [
-        [(TitleMatch(item.span, item.page_number, True, False), item.weight + 1.0)] if item is not None else options
+        [(TitleMatch(item.span, item.page_number, item.exact, False), item.weight + 1.0)]
+        if item is not None
+        else options
         for item, options in zip(first, second, strict=True)
     ]
     return _place(entries, fixed)
@@ -108,7 +117,7 @@ def _place(
             placed.append(None)
             continue
         match, weight = found[choice]
-        placed.append(CheckedEntry(entry, match.span, match.page_number, True, weight))
+        placed.append(CheckedEntry(entry, match.span, match.page_number, True, weight, match.exact))
     return placed
 
 
