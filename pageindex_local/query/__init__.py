@@ -34,7 +34,8 @@ def retrieve(
 
     Args:
         question: in plain words.
-        store: the index; only read, except for a missing or damaged search file, which is rebuilt.
+        store: the index; only read, except for a missing or damaged search file, which is rebuilt, and the lease that
+            keeps gc away meanwhile.
         release: what to search; None is the live one. The whole query stays on it.
         doc_ids: only these documents; None or empty means all.
         model: judges sections by likelihood; None searches by full text and structure alone.

@@ -112,7 +112,7 @@ def find_pages(
     allowed = _doc_keys(pinned, doc_ids)
     for attempt in (1, 2):
         try:
-            with open_search_index(store, pinned) as index:
+            with store.lease(pinned), open_search_index(store, pinned) as index:
                 return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace)
         except sqlite3.DatabaseError as error:
             trace.count("search file rebuilt")
