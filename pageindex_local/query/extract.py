@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.query.citations import (
+    MAX_QUOTE_CHARACTERS,
     MIN_QUOTE_CHARACTERS,
     Segment,
     cut_quote,
@@ -19,6 +20,9 @@ from pageindex_local.query.rerank import Candidate
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length
 _FIGURES_BONUS = 0.15  # for a quote with a number that is not in the question, where a figure is asked for
+_OTHER_LEAF = 0.7  # for a quote from a part of the page that belongs to another section than the one chosen
+_SHORT_WORDS = 12  # a shorter piece (a list item, a table row) is quoted together with what stands around it
+_NEIGHBOURS = 4
 _SECOND_QUOTE = 0.5  # a further quote must be worth so much of the first
 
 
@@ -36,13 +40,17 @@ class Quote:
 def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
     """The best quotes for the question from the best pages, best first; each stands on its page."""
     weighed: list[tuple[float, int, Candidate, Segment]] = []
+    pages: dict[tuple[str, int], list[Segment]] = {}
     top = findings.candidates[0].score if findings.candidates else 0.0
     for candidate in findings.candidates[:PAGES_QUOTED]:
         searched = findings.documents[candidate.doc_key]
         weights = word_weights(findings.question, searched.evidence)
         total = sum(weights.values()) or 1.0
         asked = numbers_in(findings.question.text)
-        for segment in iter_segments(candidate.page_number, searched.page_lines(candidate.page_number)):
+        start, end = searched.tree.nodes[candidate.node_id].span
+        segments = list(iter_segments(candidate.page_number, searched.page_lines(candidate.page_number)))
+        pages[candidate.doc_key, candidate.page_number] = segments
+        for segment in segments:
             words = len(segment.text.split())
             if words < 3 or len(segment.text) < MIN_QUOTE_CHARACTERS:
                 continue
@@ -50,6 +58,7 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
             if worth and findings.question.asks_figures and numbers_in(segment.text) - asked:
                 worth += _FIGURES_BONUS
             worth *= min(1.0, (2 * _TYPICAL_WORDS / (words + _TYPICAL_WORDS))) * (candidate.score / (top or 1.0))
+            worth *= 1.0 if start <= segment.first_line < end else _OTHER_LEAF
             weighed.append((worth, len(weighed), candidate, segment))
     weighed.sort(key=lambda found: (-found[0], found[1]))
     quotes: list[Quote] = []
@@ -61,11 +70,33 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         words_here = set(quote_words(segment.text))
         if quotes and len(words_here - said) < 0.5 * len(words_here):
             continue
-        quote = verify_quote(searched, segment, worth)
+        grown = _grow(segment, pages[candidate.doc_key, candidate.page_number])
+        quote = verify_quote(searched, grown, worth) or verify_quote(searched, segment, worth)
         if quote is not None:
             quotes.append(quote)
-            said |= words_here
+            said |= set(quote_words(grown.text))
     return quotes
+
+
+def _grow(segment: Segment, segments: Sequence[Segment]) -> Segment:
+    """A short piece with its neighbours, the following first, as long as they fit into a quote; others as they are."""
+    if len(segment.text.split()) >= _SHORT_WORDS:
+        return segment
+    first = last = segments.index(segment)
+    size = len(segment.text)
+    while True:
+        after = segments[last + 1] if last + 1 < len(segments) else None
+        before = segments[first - 1] if first > 0 else None
+        if after is not None and last - first < _NEIGHBOURS and size + 1 + len(after.text) <= MAX_QUOTE_CHARACTERS:
+            last += 1
+            size += 1 + len(after.text)
+        elif before is not None and first == segments.index(segment) and size + len(before.text) < MAX_QUOTE_CHARACTERS:
+            first -= 1
+            size += 1 + len(before.text)
+        else:
+            break
+    text = " ".join(piece.text for piece in segments[first : last + 1])
+    return Segment(segment.page_number, text, segments[first].first_line, segments[last].last_line)
 
 
 def best_segment(searched: SearchedDocument, page_number: int, claim: str) -> Segment | None:
