@@ -16,13 +16,13 @@ from pageindex_local.query.citations import (
 from pageindex_local.query.excerpts import weigh_text, word_weights
 from pageindex_local.query.find import Findings, SearchedDocument
 from pageindex_local.query.rerank import Candidate
+from pageindex_local.records import Span
 
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length
 _FIGURES_BONUS = 0.15  # for a quote with a number that is not in the question, where a figure is asked for
 _OTHER_LEAF = 0.7  # for a quote from a part of the page that belongs to another section than the one chosen
 _SHORT_WORDS = 12  # a shorter piece (a list item, a table row) is quoted together with what stands around it
-_NEIGHBOURS = 4
 _SECOND_QUOTE = 0.5  # a further quote must be worth so much of the first
 
 
@@ -40,7 +40,6 @@ class Quote:
 def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
     """The best quotes for the question from the best pages, best first; each stands on its page."""
     weighed: list[tuple[float, int, Candidate, Segment]] = []
-    pages: dict[tuple[str, int], list[Segment]] = {}
     top = findings.candidates[0].score if findings.candidates else 0.0
     for candidate in findings.candidates[:PAGES_QUOTED]:
         searched = findings.documents[candidate.doc_key]
@@ -49,8 +48,8 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         asked = numbers_in(findings.question.text)
         start, end = searched.tree.nodes[candidate.node_id].span
         segments = list(iter_segments(candidate.page_number, searched.page_lines(candidate.page_number)))
-        pages[candidate.doc_key, candidate.page_number] = segments
-        for segment in segments:
+        for small in segments:
+            segment = _grow(small, segments, (start, end))
             words = len(segment.text.split())
             if words < 3 or len(segment.text) < MIN_QUOTE_CHARACTERS:
                 continue
@@ -70,31 +69,31 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         words_here = set(quote_words(segment.text))
         if quotes and len(words_here - said) < 0.5 * len(words_here):
             continue
-        grown = _grow(segment, pages[candidate.doc_key, candidate.page_number])
-        quote = verify_quote(searched, grown, worth) or verify_quote(searched, segment, worth)
+        quote = verify_quote(searched, segment, worth)
         if quote is not None:
             quotes.append(quote)
-            said |= set(quote_words(grown.text))
+            said |= set(quote_words(segment.text))
     return quotes
 
 
-def _grow(segment: Segment, segments: Sequence[Segment]) -> Segment:
-    """A short piece with its neighbours, the following first, as long as they fit into a quote; others as they are."""
+def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
+    """A short piece with its neighbours on the same side of the leaf, as long as they fit; others as they are."""
     if len(segment.text.split()) >= _SHORT_WORDS:
         return segment
-    first = last = segments.index(segment)
+    first = last = next(place for place, piece in enumerate(segments) if piece is segment)
+    inside = leaf[0] <= segment.first_line < leaf[1]
     size = len(segment.text)
-    while True:
-        after = segments[last + 1] if last + 1 < len(segments) else None
-        before = segments[first - 1] if first > 0 else None
-        if after is not None and last - first < _NEIGHBOURS and size + 1 + len(after.text) <= MAX_QUOTE_CHARACTERS:
-            last += 1
-            size += 1 + len(after.text)
-        elif before is not None and first == segments.index(segment) and size + len(before.text) < MAX_QUOTE_CHARACTERS:
-            first -= 1
-            size += 1 + len(before.text)
-        else:
-            break
+    grew = True
+    while grew:
+        grew = False
+        for step in (-1, 1):  # what introduces a list stands before it
+            place = first - 1 if step < 0 else last + 1
+            if not 0 <= place < len(segments) or (leaf[0] <= segments[place].first_line < leaf[1]) is not inside:
+                continue
+            if size + 1 + len(segments[place].text) <= MAX_QUOTE_CHARACTERS:
+                size += 1 + len(segments[place].text)
+                first, last = min(first, place), max(last, place)
+                grew = True
     text = " ".join(piece.text for piece in segments[first : last + 1])
     return Segment(segment.page_number, text, segments[first].first_line, segments[last].last_line)
 

@@ -202,3 +202,13 @@ def test_importing_query_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_answer_from_a_list_quotes_what_introduces_it(tmp_path: Path) -> None:
+    items = ["The lamps on the pier are:", "• White lamp", "• Green lamp (mandatory)", "• Red lamp"]
+    sections = [*HARBOUR, Section("lamps", "Lamps", [*items, *filler("lamp", 5)])]
+    store, release = publish(tmp_path, {"harbour.pdf": sections}, lines_per_page=200)
+    result = answer("Which lamp on the pier is mandatory?", store, settings=SETTINGS)
+    assert "The lamps on the pier are: • White lamp • Green lamp (mandatory)" in result.citations[0].quote
+    assert result.citations[0].title == "Lamps"
+    assert_citations_hold(store, release, result)
