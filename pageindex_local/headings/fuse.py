@@ -42,7 +42,7 @@ def fuse_sources(document: ParsedDocument, sources: Sources, settings: TreeSetti
     added: tuple[Heading, ...] = ()
     if base_name in ("outline", "toc") and settings.strategy in ("auto", "model"):
         trusted = base_name == "outline" and sources.outline.confidence >= _TRUSTED_OUTLINE
-        added = _finer_headings(document, base, sources.layout.headings, settings, trusted=trusted)
+        added = _finer_headings(document, base, sources.layout.headings, trusted=trusted)
     headings = _merge(base, added)
     used = {"outline": 0, "toc": 0, "layout": len(added)}
     used[base_name] += len(base)
@@ -90,18 +90,22 @@ def _finer_headings(
     document: ParsedDocument,
     base: Sequence[Heading],
     layout: Sequence[Heading],
-    settings: TreeSettings,
     *,
     trusted: bool,
 ) -> tuple[Heading, ...]:
-    """Layout headings that subdivide leaves of the base which are too long, with levels below their leaf."""
+    """Layout headings that subdivide leaves of the base, with levels below their leaf.
+
+    A contents list of several levels is complete to the depth its author chose, and only numbered headings that go on
+    below a long section are added to it. One of chapters or of a form's items alone gets all that layout sees.
+    """
     if not base or not layout:
         return ()
     fine: list[Heading] = []
     starts = [heading.span[0] for heading in base]
     ends = [*starts[1:], document.line_count]
     lengths = _page_lengths(document, base)
-    coarse = not trusted and (sum(lengths) >= _COARSE_PAGES * len(lengths) or _lists_a_form_only(base))
+    chapters_only = max(heading.level for heading in base) == 1 and sum(lengths) >= _COARSE_PAGES * len(lengths)
+    coarse = not trusted and (chapters_only or _lists_a_form_only(base))
     for position, heading in enumerate(base):
         has_children = position + 1 < len(base) and base[position + 1].level > heading.level
         inside = _within(layout, heading.span[1], ends[position])
@@ -109,10 +113,6 @@ def _finer_headings(
             continue
         if coarse:
             fine.extend(_below(heading, inside))
-        elif trusted:
-            continue
-        elif lengths[position] > settings.max_pages_per_node:
-            fine.extend(item for item in _below(heading, inside) if item.level == heading.level + 1)
         elif not trusted and lengths[position] >= _LONG_LEAF_PAGES:
             numbered = [item for item in inside if number_kind(item.title)[0] is not NumberKind.NONE]
             if number_kind(heading.title)[0] is not NumberKind.NONE:
