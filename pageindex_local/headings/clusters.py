@@ -138,8 +138,10 @@ def _score(cluster: Cluster, typography: Typography) -> float:
     stance = 0.3 * spaced + 0.15 * (cluster.apart + cluster.leading + cluster.numbered)
     faults = 0.5 * (cluster.ended + cluster.tabular) + 0.6 * (cluster.small + cluster.beside)
     faults += 0.5 * (1 - len(cluster.members) / cluster.groups)
-    if style.mono and ratio <= LARGER:
-        faults += 0.4
+    if ratio <= LARGER:
+        faults += 0.4 * style.mono
+        # Slant alone marks the lowest order of headings, below what outlines and contents pages list.
+        faults += 0.2 * (style.italic and not style.bold and cluster.numbered < 0.5)
     return contrast + stance - faults
 
 

@@ -238,3 +238,19 @@ def test_find_layout_headings_of_body_text_only_finds_none() -> None:
 def test_find_layout_headings_twice_gives_the_same() -> None:
     made = document(*_pages("Scope", "Terms", "Duties"))
     assert find_layout_headings(made) == find_layout_headings(made)
+
+
+def test_find_layout_headings_in_slanted_text_type_only_offers_them_as_candidates() -> None:
+    pages = [
+        [
+            *body(),
+            heading(f"Bold {n}", size=10.0),
+            *body(6),
+            heading(f"Slanted {n}", size=10.0, bold=False, italic=True),
+            *body(6),
+        ]
+        for n in "ABCDE"
+    ]
+    found = find_layout_headings(document(*pages))
+    assert [entry.title for entry in found.headings] == [f"Bold {n}" for n in "ABCDE"]
+    assert {f"Slanted {n}" for n in "ABCDE"} <= {entry.title for entry in found.candidates}
