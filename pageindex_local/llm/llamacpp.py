@@ -51,7 +51,6 @@ except (ImportError, OSError, RuntimeError) as error:  # a missing package, or a
     ) from None
 
 PROMPT_FORM = 1  # counts changes of how prompts are made from requests; part of the fingerprint
-CACHE_CELLS = 8_192  # at most this many, unless one window alone is larger
 CAPABLE_PARAMETERS = 3_000_000_000
 _LOG = logging.getLogger(__name__)
 _native_errors: deque[str] = deque(maxlen=8)
@@ -91,12 +90,14 @@ def convert_gguf(source: Path, target: Path, file_type: str) -> None:
 class EngineOptions:
     """What decides speed and not content; the defaults won in tests/benchmarks/engine.py.
 
-    `batch_tokens` are read in one step; `repack` lets llama.cpp lay weights out for the processor.
+    `batch_tokens` are read in one step; `repack` lets llama.cpp lay weights out for the processor. The
+    sequences share `cache_cells` tokens of key-value cache at most, or one window where that is larger.
     """
 
     batch_tokens: int = 512
     flash_attention: bool = True
     repack: bool = True
+    cache_cells: int = 8_192
 
 
 class LlamaCppModel:
@@ -329,7 +330,7 @@ class _Handle:
         self.threads = settings.threads or count_physical_cores()
         self.context_tokens = min(settings.context_tokens, native.llama_model_n_ctx_train(self._model))
         self._sequences = settings.parallel_sequences
-        self._cells = max(self.context_tokens, min(self._sequences * self.context_tokens, CACHE_CELLS))
+        self._cells = max(self.context_tokens, min(self._sequences * self.context_tokens, options.cache_cells))
         self._context = self._make_context(weights)
         self._memory: Any = native.llama_get_memory(self._context)
         self._shares_prefixes = not (

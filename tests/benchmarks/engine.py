@@ -125,9 +125,8 @@ def compare_speed(settings: ModelSettings, count: int, rounds: int) -> dict[str,
     }
 
 
-def compare_formats(settings: ModelSettings, file_types: Sequence[str], count: int) -> list[dict[str, object]]:
+def compare_formats(settings: ModelSettings, file_types: Sequence[str], count: int) -> Iterator[dict[str, object]]:
     """Speed, likelihood of real text and how well likelihood finds the text that a passage belongs to."""
-    rows: list[dict[str, object]] = []
     answers: dict[str, list[str]] = {}
     for file_type in file_types:
         model = open_bundled(settings, file_type)
@@ -152,19 +151,16 @@ def compare_formats(settings: ModelSettings, file_types: Sequence[str], count: i
         written = measure(write)
         answers[file_type] = outputs
         likelihood, accuracy = _quality(model, count)
-        rows.append(
-            {
-                "file_type": file_type,
-                "megabytes": round(model_size(settings, file_type) / 1e6),
-                "read_ms_a_token": _per_token(read, tokens[0]),
-                "summaries_ms_a_token": _per_token(written, sum(tokens)),
-                "mean_log_probability": round(likelihood, 4),
-                "right_text_of_8": f"{accuracy:.1%}",
-                "same_summary_as_first_row": sum(a == b for a, b in zip(outputs, answers[file_types[0]], strict=True)),
-            }
-        )
+        yield {
+            "file_type": file_type,
+            "megabytes": round(model_size(settings, file_type) / 1e6),
+            "read_ms_a_token": _per_token(read, tokens[0]),
+            "summaries_ms_a_token": _per_token(written, sum(tokens)),
+            "mean_log_probability": round(likelihood, 4),
+            "right_text_of_8": f"{accuracy:.1%}",
+            "same_summary_as_first_row": sum(a == b for a, b in zip(outputs, answers[file_types[0]], strict=True)),
+        }
         model.close()
-    return rows
 
 
 def model_size(settings: ModelSettings, file_type: str) -> int:
@@ -177,7 +173,7 @@ def model_size(settings: ModelSettings, file_type: str) -> int:
     )
 
 
-def compare_settings(settings: ModelSettings, file_type: str, count: int) -> list[dict[str, object]]:
+def compare_settings(settings: ModelSettings, file_type: str, count: int) -> Iterator[dict[str, object]]:
     """The default and one thing changed at a time."""
     cases: list[tuple[str, dict[str, int], EngineOptions]] = [
         ("default", {}, EngineOptions()),
@@ -187,7 +183,6 @@ def compare_settings(settings: ModelSettings, file_type: str, count: int) -> lis
         *((f"{n} sequences", {"parallel_sequences": n}, EngineOptions()) for n in (1, 2, 4, 8, 12)),
         ("1 thread", {"threads": 1}, EngineOptions()),
     ]
-    rows: list[dict[str, object]] = []
     for name, changes, options in cases:
         model = open_bundled(settings.model_copy(update=changes), file_type, options)
         requests = summary_requests(model, count)
@@ -199,9 +194,9 @@ def compare_settings(settings: ModelSettings, file_type: str, count: int) -> lis
         ) -> None:
             tokens.extend(result.input_tokens + result.output_tokens for result in model.generate(requests))
 
-        rows.append({"case": name, "summaries_ms_a_token": _per_token(measure(work), sum(tokens))})
+        cost = measure(work)
+        yield {"case": name, "summaries_ms_a_token": _per_token(cost, sum(tokens))}
         model.close()
-    return rows
 
 
 def _quality(model: LlamaCppModel, count: int) -> tuple[float, float]:
@@ -210,7 +205,7 @@ def _quality(model: LlamaCppModel, count: int) -> tuple[float, float]:
     for text in iter_texts(model, 160):
         middle = text.rfind(" ", 0, len(text) * 2 // 3)
         halves.append((text[:middle], text[middle:]))
-    halves = halves[:: max(1, len(halves) // (2 * count))][: 2 * count]
+    halves = halves[:: max(1, len(halves) // count)][:count]
     own = model.score([ScoreRequest(first, second) for first, second in halves])
     right = 0
     for index, (_, second) in enumerate(halves):
@@ -250,7 +245,7 @@ def main() -> None:
     else:
         rows = compare_settings(settings, find_model(BUNDLED).convert_to, arguments.requests)
     for row in rows:
-        print(json.dumps(row))
+        print(json.dumps(row), flush=True)
 
 
 if __name__ == "__main__":
