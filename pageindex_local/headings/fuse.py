@@ -21,6 +21,8 @@ _USABLE_TOC = 0.6
 _COARSE_PAGES = 8.0
 _LONG_LEAF_PAGES = 4
 _FORM_SHARE = 0.8
+_DOTTED_SHARE = 0.2
+_RESTARTING = frozenset((NumberKind.ROMAN, NumberKind.UPPER, NumberKind.ARABIC, NumberKind.LOWER, NumberKind.PAREN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +97,9 @@ def _finer_headings(
 ) -> tuple[Heading, ...]:
     """Layout headings that subdivide leaves of the base, with levels below their leaf.
 
-    A contents list of several levels is complete to the depth its author chose, and only numbered headings that go on
-    below a long section are added to it. One of chapters or of a form's items alone gets all that layout sees.
+    A contents list of several levels is complete to the depth its author chose. Only where its numbers restart in every
+    section (I., A., 1., a.), so that no setting cuts them at a depth, numbered headings go on below its long sections.
+    One of chapters or of a form's items alone gets all that layout sees.
     """
     if not base or not layout:
         return ()
@@ -106,6 +109,8 @@ def _finer_headings(
     lengths = _page_lengths(document, base)
     chapters_only = max(heading.level for heading in base) == 1 and sum(lengths) >= _COARSE_PAGES * len(lengths)
     coarse = not trusted and (chapters_only or _lists_a_form_only(base))
+    dotted = sum(number_kind(heading.title)[0] is NumberKind.DOTTED for heading in base)
+    open_ended = not trusted and dotted <= _DOTTED_SHARE * len(base)
     for position, heading in enumerate(base):
         has_children = position + 1 < len(base) and base[position + 1].level > heading.level
         inside = _within(layout, heading.span[1], ends[position])
@@ -113,10 +118,8 @@ def _finer_headings(
             continue
         if coarse:
             fine.extend(_below(heading, inside))
-        elif not trusted and lengths[position] >= _LONG_LEAF_PAGES:
-            numbered = [item for item in inside if number_kind(item.title)[0] is not NumberKind.NONE]
-            if number_kind(heading.title)[0] is not NumberKind.NONE:
-                fine.extend(_below(heading, numbered))
+        elif open_ended and lengths[position] >= _LONG_LEAF_PAGES and number_kind(heading.title)[0] in _RESTARTING:
+            fine.extend(_below(heading, [item for item in inside if number_kind(item.title)[0] in _RESTARTING]))
     return tuple(fine)
 
 

@@ -68,16 +68,22 @@ def test_fuse_when_contents_are_fine_adds_nothing_unnumbered() -> None:
     assert _fuse(Sources(NOTHING, TOC, LAYOUT)) == [(t, 1, Origin.TOC) for t in ("One", "Two", "Three")]
 
 
-def test_fuse_when_numbers_go_on_below_a_long_section_adds_them() -> None:
-    toc = _result(Origin.TOC, 1.0, ("1 One", 1, 1), ("2 Two", 1, 6), ("3 Three", 1, 9))
-    layout = _result(Origin.LAYOUT, 0.8, ("1.1 Apples", 2, 2), ("Loose words", 2, 3), ("1.2 Pears", 2, 4))
+def test_fuse_when_restarting_numbers_go_on_below_a_long_section_adds_them() -> None:
+    toc = _result(Origin.TOC, 1.0, ("I. One", 1, 1), ("II. Two", 1, 6), ("III. Three", 1, 9))
+    layout = _result(Origin.LAYOUT, 0.8, ("A. Apples", 2, 2), ("Loose words", 2, 3), ("B. Pears", 2, 4))
     assert [title for title, _, _ in _fuse(Sources(NOTHING, toc, layout))] == [
-        "1 One",
-        "1.1 Apples",
-        "1.2 Pears",
-        "2 Two",
-        "3 Three",
+        "I. One",
+        "A. Apples",
+        "B. Pears",
+        "II. Two",
+        "III. Three",
     ]
+
+
+def test_fuse_when_dotted_numbers_are_deeper_than_the_contents_leaves_them_out() -> None:
+    toc = _result(Origin.TOC, 1.0, ("1 One", 1, 1), ("1.1 In", 2, 2), ("2 Two", 1, 7), ("2.1 In", 2, 8))
+    layout = _result(Origin.LAYOUT, 0.8, ("1.1.1 Apples", 3, 3), ("1.1.2 Pears", 3, 4))
+    assert len(_fuse(Sources(NOTHING, toc, layout))) == 4
 
 
 def test_fuse_when_one_source_is_asked_for_uses_only_that() -> None:
