@@ -308,7 +308,9 @@ class _Handle:
         native.llama_backend_init()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = 0
-        parameters.use_extra_bufts = options.repack  # never AMX: the build leaves it out
+        # `make engine` leaves AMX out. A build from elsewhere may have it, and it is reached only through these buffers;
+        # on a processor that names AMX but may not use it the first such instruction ends the process.
+        parameters.use_extra_bufts = options.repack and b"AMX_INT8 = 1" not in native.llama_print_system_info()
         self._model = native.llama_model_load_from_file(os.fsencode(weights), parameters)
         if not self._model:
             raise ModelFileError(f"llama.cpp cannot load it: {_last_native_error()}", subject=str(weights))

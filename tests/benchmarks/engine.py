@@ -205,7 +205,7 @@ def _quality(model: LlamaCppModel, count: int) -> tuple[float, float]:
     for text in iter_texts(model, 160):
         middle = text.rfind(" ", 0, len(text) * 2 // 3)
         halves.append((text[:middle], text[middle:]))
-    halves = halves[:: max(1, len(halves) // count)][:count]
+    halves = halves[:: max(1, len(halves) // (2 * count))][: 2 * count]
     own = model.score([ScoreRequest(first, second) for first, second in halves])
     right = 0
     for index, (_, second) in enumerate(halves):
