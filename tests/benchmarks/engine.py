@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from pydoc_data.topics import topics
 
@@ -75,12 +76,14 @@ def open_bundled(settings: ModelSettings, file_type: str, options: EngineOptions
     return LlamaCppModel(prepare_model(entry, cache_folder=cache), settings, options)
 
 
-def compare_speed(settings: ModelSettings, count: int, rounds: int) -> dict[str, object]:
-    """Ours against `Llama.create_chat_completion` on the shipped file, alternating within one run."""
+def compare_speed(
+    settings: ModelSettings, make_requests: Callable[[LlamaCppModel], Sequence[GenerationRequest]], rounds: int
+) -> dict[str, object]:
+    """Ours against `Llama.create_chat_completion` on the shipped file: the same requests, alternating within one run."""
     from llama_cpp import Llama
 
     ours = open_bundled(settings, find_model(BUNDLED).convert_to or "shipped")
-    requests = summary_requests(ours, count)
+    requests = make_requests(ours)
     baseline = Llama(
         str(prepare_model(find_model(BUNDLED).model_copy(update={"convert_to": ""})).weights),
         n_ctx=settings.context_tokens,
@@ -114,7 +117,7 @@ def compare_speed(settings: ModelSettings, count: int, rounds: int) -> dict[str,
     processor = {name: sum(cost.processor_s for cost in each) for name, each in costs.items()}
     all_tokens = {name: sum(each) for name, each in tokens.items()}
     return {
-        "requests": count * rounds,
+        "requests": len(requests) * rounds,
         "input_tokens": {name: each[0] for name, each in tokens.items()},
         "output_tokens": {name: each[1] for name, each in tokens.items()},
         "wall_s": _rounded(wall),
@@ -238,7 +241,11 @@ def main() -> None:
     arguments = parser.parse_args()
     settings = read_settings().model
     if arguments.what == "speed":
-        print(json.dumps(compare_speed(settings, arguments.requests, arguments.rounds), indent=2))
+        print(
+            json.dumps(
+                compare_speed(settings, partial(summary_requests, count=arguments.requests), arguments.rounds), indent=2
+            )
+        )
         return
     if arguments.what == "formats":
         rows = compare_formats(settings, arguments.file_types, arguments.requests)
