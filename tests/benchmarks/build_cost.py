@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.build_cost DOCUMENT [--sample 48]
 
-Builds the document without a cache, records every request, then repeats an evenly spaced sample of them in the same run:
+Builds the document without a cache, records every request, then repeats an evenly spaced sample of them in one run:
 once as one batch, once one by one through `Llama.create_chat_completion` on the model as shipped. Run it on a quiet
 machine; the ratio is what carries over to another one.
 """

@@ -79,7 +79,7 @@ def open_bundled(settings: ModelSettings, file_type: str, options: EngineOptions
 def compare_speed(
     settings: ModelSettings, make_requests: Callable[[LlamaCppModel], Sequence[GenerationRequest]], rounds: int
 ) -> dict[str, object]:
-    """Ours against `Llama.create_chat_completion` on the shipped file: the same requests, alternating within one run."""
+    """Ours against `Llama.create_chat_completion` on the shipped file: the same requests, alternating in one run."""
     from llama_cpp import Llama
 
     ours = open_bundled(settings, find_model(BUNDLED).convert_to or "shipped")
