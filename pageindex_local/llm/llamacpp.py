@@ -308,8 +308,8 @@ class _Handle:
         native.llama_backend_init()
         parameters = native.llama_model_default_params()
         parameters.n_gpu_layers = 0
-        # `make engine` leaves AMX out. A build from elsewhere may have it, and it is reached only through these buffers;
-        # on a processor that names AMX but may not use it the first such instruction ends the process.
+        # `make engine` leaves AMX out. A build from elsewhere may have it, and it is reached only by these buffers; on
+        # a processor that names AMX but may not use it the first such instruction ends the process.
         parameters.use_extra_bufts = options.repack and b"AMX_INT8 = 1" not in native.llama_print_system_info()
         self._model = native.llama_model_load_from_file(os.fsencode(weights), parameters)
         if not self._model:
