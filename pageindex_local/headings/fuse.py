@@ -82,6 +82,9 @@ def _choose_base(sources: Sources, strategy: str) -> tuple[str, tuple[Heading, .
     if len(outline.headings) >= 2 * max(2, len(sources.layout.headings)):
         why["outline"] = "its entries that are printed where they point are used: nothing else is seen"
         return "outline", outline.headings, why
+    if outline.candidates and not outline.headings and not sources.layout.headings and not toc.headings:
+        why["outline"] = "used unchecked: the pages show no headings at all"
+        return "outline", tuple(replace(heading, confidence=0.3) for heading in outline.candidates), why
     if toc.headings:
         why["toc"] = "not used: too few entries are printed where it says"
     why["layout"] = "used: nothing stronger holds"

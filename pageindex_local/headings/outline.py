@@ -41,7 +41,8 @@ def find_outline_headings(document: ParsedDocument, index: TitleIndex, body_size
 
     `confidence` is the share of entries whose title is printed on the page they name or one beside it. Where no more
     than UNPRINTED_SHARE of the titles are printed nowhere (covers, exhibits), those entries are kept at their
-    destination; an outline with more of them is not believed unseen, and they are dropped.
+    destination; an outline with more of them is not believed unseen, and they are dropped. `candidates` are all entries
+    with a page, printed or not, for a document in which nothing else is to be found.
     """
     entries = clean_outline(document.outline, len(document.pages))
     if not entries:
@@ -60,12 +61,15 @@ def find_outline_headings(document: ParsedDocument, index: TitleIndex, body_size
     else:  # such an outline is not believed where the page says something only like it
         checked = [item if item is None or item.exact else None for item in checked]
         seen = [item is not None or _is_on_page(entry, index) for entry, item in zip(entries, checked, strict=True)]
+    unseen = list(checked)
     _keep_unplaced(checked, entries, seen, index)
+    _keep_unplaced(unseen, entries, [True] * len(entries), index)
+    claimed = [item for item in unseen if item is not None]
     kept = [item for item in checked if item is not None]
     share = sum(seen) / len(entries) if unprinted > UNPRINTED_SHARE * counted else 1.0 - unprinted / counted
     dropped = len(document.outline) - len(kept)
     reason = f"outline of {len(document.outline)} entries, {share:.0%} printed where they point, {dropped} dropped"
-    return SourceResult(_headings(kept, index), share, reason)
+    return SourceResult(_headings(kept, index), share, reason, _headings(claimed, index))
 
 
 def clean_outline(outline: Sequence[OutlineEntry], page_count: int) -> list[OutlineEntry]:

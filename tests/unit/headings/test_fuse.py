@@ -130,6 +130,12 @@ def test_find_headings_prefers_outline_then_contents_of_one_document() -> None:
     assert [(h.page_number, h.origin) for h in without.headings] == [(n, Origin.TOC) for n in range(2, 6)]
 
 
+def test_find_headings_when_pages_show_no_headings_takes_the_outline_unchecked() -> None:
+    outline = [OutlineEntry(1, "Overview", n) for n in range(1, 5)] + [OutlineEntry(1, "Gone", 0)]
+    found = find_headings(make_document([body() for _ in range(4)], outline), _settings()).headings
+    assert [(h.title, h.page_number, h.confidence) for h in found] == [("Overview", n, 0.3) for n in range(1, 5)]
+
+
 def test_title_keys_ignore_numbers_case_ligatures_and_soft_hyphens() -> None:
     assert title_key("2.1 Deﬁni\u00adtions") == title_key("DEFINITIONS")
     assert split_number("Chapter 3. Uses") == ("Chapter 3.", "Uses")
