@@ -13,8 +13,9 @@ def to_pageindex(document_name: str, tree: SectionTree, *, has_pages: bool, deta
 
     A node has `title`, `node_id`, `start_index` and `end_index` (pages from 1, inclusive), `summary` where there is
     one, and `nodes` where it has children. Without pages (`has_pages` false) pages are blocks of lines and `line_num`
-    (from 1) says on which line the section starts. Introductions are not printed sections, so they are no entries of
-    `structure`: they ride as `introduction` of their parent, with the same keys but the title.
+    (from 1) says on which line the section starts. What is not a printed section is no entry of `structure`: a parent's
+    introduction rides as its `introduction` (the same keys but the title), the pieces of a long section as its `parts`.
+    The parts of a document without any heading are all it has, so they are its entries.
 
     Args:
         document_name: shown as `doc_name`.
@@ -33,7 +34,8 @@ def to_pageindex(document_name: str, tree: SectionTree, *, has_pages: bool, deta
             entry.pop("title")
             entries[node.parent_id]["introduction"] = entry
         else:
-            entries[node.parent_id].setdefault("nodes", []).append(entry)
+            key = "parts" if node.kind is NodeKind.PART else "nodes"
+            entries[node.parent_id].setdefault(key, []).append(entry)
     for node_id, entry in entries.items():
         if "nodes" in entry and next(reversed(entry)) != "nodes":
             entries[node_id]["nodes"] = entry.pop("nodes")
@@ -41,6 +43,11 @@ def to_pageindex(document_name: str, tree: SectionTree, *, has_pages: bool, deta
     if tree.description:
         document["doc_description"] = tree.description
     return document | {"structure": structure}
+
+
+def is_entry(node: Node) -> bool:
+    """Whether a node is an entry of `structure`: not an introduction, and not a piece of a section."""
+    return node.kind is not NodeKind.INTRODUCTION and (node.kind is not NodeKind.PART or node.parent_id is None)
 
 
 def _node_entry(node: Node, *, has_pages: bool, details: bool) -> dict[str, Any]:

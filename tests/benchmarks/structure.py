@@ -28,14 +28,14 @@ from pageindex_local.evaluate.structure import (
     score_structure,
     search_cost,
 )
-from pageindex_local.export import to_pageindex
+from pageindex_local.export import is_entry, to_pageindex
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.printed_toc.pages import find_contents_lists
 from pageindex_local.llm.base import TextModel
 from pageindex_local.llm.models import open_model
 from pageindex_local.parsing.pdf import parse_pdf
 from pageindex_local.parsing.sources import read_source
-from pageindex_local.records import NodeKind, Page, ParsedDocument, SectionTree
+from pageindex_local.records import Page, ParsedDocument, SectionTree
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.tree.assemble import build_tree
 from pageindex_local.tree.merge import merge_mini_tocs
@@ -184,11 +184,11 @@ def _failed(name: str, gold: Sequence[Entry], problem: str) -> FileResult:
 
 
 def tree_entries(tree: SectionTree) -> list[Entry]:
-    """The entries that the exported tree shows: every node but introductions, with levels of that nesting."""
+    """The entries that the exported tree shows: with levels of that nesting."""
     levels: dict[str, int] = {}
     entries = []
     for node in tree.walk():
-        if node.kind is NodeKind.INTRODUCTION:
+        if not is_entry(node):
             continue
         levels[node.node_id] = 1 if node.parent_id is None else levels[node.parent_id] + 1
         entries.append(Entry(levels[node.node_id], node.title, node.first_page))
@@ -217,7 +217,7 @@ def cut_contents(document: ParsedDocument, gold: Sequence[Entry]) -> tuple[Parse
 
 
 def _misses(gold: Sequence[Entry], entries: Sequence[Entry], tree: SectionTree) -> list[str]:
-    nodes = [node for node in tree.walk() if node.kind is not NodeKind.INTRODUCTION]
+    nodes = [node for node in tree.walk() if is_entry(node)]
     pairs = match_entries(gold, entries)
     matched_gold, matched = {i for i, _ in pairs}, {j for _, j in pairs}
     rows = [(entry.page_number, f"  missing {tuple(entry)}") for i, entry in enumerate(gold) if i not in matched_gold]

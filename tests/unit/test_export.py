@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from pageindex_local.export import to_pageindex
-from pageindex_local.records import SummarySource
+from pageindex_local.records import NodeKind, SummarySource
 from tests.sections import Section, render
 
 
@@ -63,3 +63,24 @@ def test_to_pageindex_children_come_last_so_that_long_trees_can_be_read() -> Non
 
     assert list(nested["structure"][0])[-1] == "nodes"
     assert nested["structure"][0]["lines"] == [1, 6]
+
+
+def test_to_pageindex_parts_of_a_long_section_ride_with_it_and_are_no_entries() -> None:
+    tree = render(sections()).tree
+    parent = tree.nodes[tree.roots[0]]
+    nodes = dict(tree.nodes) | {child: replace(tree.nodes[child], kind=NodeKind.PART) for child in parent.children[1:]}
+
+    nested = to_pageindex("manual.pdf", replace(tree, nodes=nodes), has_pages=True)
+
+    assert [entry["title"] for entry in nested["structure"]] == ["1 Scope", "2 Care"]
+    assert [entry["title"] for entry in nested["structure"][0]["parts"]] == ["1.1 Parts", "1.2 Tools"]
+    assert "nodes" not in nested["structure"][0]
+
+
+def test_to_pageindex_parts_of_a_document_without_headings_are_its_entries() -> None:
+    tree = render([Section("a", "1 Scope", ["x"]), Section("b", "2 Care", ["y"])]).tree
+    nodes = {node.node_id: replace(node, kind=NodeKind.PART) for node in tree.walk()}
+
+    nested = to_pageindex("manual.pdf", replace(tree, nodes=nodes), has_pages=True)
+
+    assert [entry["title"] for entry in nested["structure"]] == ["1 Scope", "2 Care"]
