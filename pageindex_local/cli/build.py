@@ -173,6 +173,7 @@ def _choose_builder(
 
     def build_under_dagster(job: "BuildJob") -> "BuiltVersion":
         if not started:
+            progress.start("starting Dagster", None)
             from pipelines.in_process import dagster_builder
 
             started.append(stack.enter_context(dagster_builder(store, settings, model, progress)))
