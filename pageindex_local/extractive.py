@@ -74,15 +74,24 @@ def split_sentences(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """What a text is about, as comparable stems: words of four letters and more without function words, and numbers.
 
-    Stems are first letters: it takes `package` and `packages` as one. Scripts without spaces give pairs of characters.
+    Stems are the first letters without a plural `s`: `package` and `packages` are one. Scripts without spaces give
+    pairs of characters.
     """
     stems: list[str] = []
     for word in _WORD.findall(text.casefold()):
         if _UNSPACED.search(word):
             stems.extend(word[index : index + 2] for index in range(max(len(word) - 1, 1)))
         elif word[0].isdigit() or (len(word) >= 4 and word not in _FUNCTION_WORDS):
-            stems.append(word[:_STEM_LETTERS])
+            stems.append(_stem(word))
     return stems
+
+
+def _stem(word: str) -> str:
+    if word[0].isdigit():
+        return word.replace(",", "")
+    if len(word) > 4 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-1]
+    return word[:_STEM_LETTERS]
 
 
 def count_words(text: str) -> int:

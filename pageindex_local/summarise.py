@@ -42,9 +42,9 @@ def summarise_tree(
     titles (numbers aside) and summaries are the same in the same order; the description likewise. The caller gives no
     `previous` where prompts, settings or model differ from then.
 
-    Costs in mode `model`: a call for each leaf of `short_text_words` or more, each parent, and the description, with
-    at most about `max_input_tokens` in and `max_output_tokens` out; the same again, up to `attempts` times, for those
-    whose answer fails the checks. Without a model, mode `model` is `extractive`.
+    Costs in mode `model`: a call for each leaf of `short_text_words` or more, with at most about `max_input_tokens` in
+    and `max_output_tokens` out, with a capable model also for each parent and the description; up to `attempts` calls
+    where answers fail the checks, the later ones reading less. Without a model, mode `model` is `extractive`.
 
     Raises:
         ModelError: the engine failed.
@@ -150,7 +150,7 @@ def _write(
             if not problems:
                 done[task.key] = Summary(text, SummarySource.MODEL)
                 continue
-            retry = retry_request(request, problems[0])
+            retry = retry_request(replace(task.retry or request, attempt=request.attempt), problems[0])
             if fits(model, retry):
                 again.append((task, retry))
         pending = again

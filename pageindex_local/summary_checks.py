@@ -7,20 +7,23 @@ cutting off what surrounds the sentences; no model is asked.
 import re
 import unicodedata
 from collections import Counter
+from itertools import pairwise
 
 from pageindex_local.extractive import content_words, count_words, split_sentences, unwrap_lines
 from pageindex_local.tree.titles import clean_title
 
 MAX_SUMMARY_WORDS = 60
 _MIN_WORDS = 4
-_MIN_OVERLAP = 0.6
+_MIN_KNOWN = 0.75  # of its words that the source or title must have
+_MIN_TOGETHER = 0.6  # of its neighbouring words that must stand together in one sentence of the source
 _LOOP_WORDS = 4
 
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|okay|ok)[,.!]?\s+)?"
     r"(?:(?:here (?:is|are|'s)|the following is|below is)[^:.]{0,60}:\s*"
     r"|(?:(?:short |brief |one-sentence )?summary|answer|sentence)\s*[:\-–]\s*"
-    r"|in (?:summary|short|conclusion),\s+)",
+    r"|in (?:summary|short|conclusion),\s+"
+    r"|the main (?:point|idea|purpose) of (?:the|this) (?:input |given |provided )?text is that\s+)",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
@@ -30,6 +33,12 @@ _ABOUT = re.compile(
     r"(?:discusses|describes|explains|covers|provides|outlines|details|presents|introduces|summarizes|is about|"
     r"talks about|gives|deals with|focuses on|contains)\s+"
     r"(?:(?:an overview|a description|a summary|information) (?:of|on|about) )?",
+    re.IGNORECASE,
+)
+_TALKS_OF_ITSELF = re.compile(
+    r"\b(?:input text|(?:the|this) text\b|(?:revised|rewritten|edited) version|summary of|in one sentence|"
+    r"single sentence|you(?:'ve| have) (?:added|provided|asked|already)|i(?:'ll| will| can(?:not|'t)?| apologi[sz]e)\b"
+    r"|as an ai)",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d(?:[\d.,:/-]*\d)?")
@@ -45,10 +54,11 @@ def tidy_summary(text: str) -> str:
     Empty where no full sentence is left.
     """
     paragraph = next((part for part in text.split("\n") if any(map(str.isalnum, _PREAMBLE.sub("", part.strip())))), "")
-    line = _PREAMBLE.sub("", _one_line(paragraph).strip(_WRAPPING)).strip(_WRAPPING)
-    shorter = _ABOUT.sub("", line)
-    if shorter != line and count_words(shorter) >= _MIN_WORDS:
-        line = shorter[:1].upper() + shorter[1:]
+    line = _one_line(paragraph).strip(_WRAPPING)
+    for preamble in (_PREAMBLE, _ABOUT):
+        shorter = preamble.sub("", line).strip(_WRAPPING)
+        if shorter != line and (preamble is _PREAMBLE or count_words(shorter) >= _MIN_WORDS):
+            line = shorter[:1].upper() + shorter[1:]
     sentences = split_sentences(line)
     while sentences and not _is_finished(sentences[-1]):
         sentences.pop()
@@ -84,18 +94,36 @@ def find_summary_problems(summary: str, source: str, title: str) -> list[str]:
         if not all(part in known_words or part.removesuffix("s") in known_words for part in parts):
             problems.append(f"the name {name} is not in the text")
             break
-    stems = content_words(summary)
-    source_stems = set(content_words(known))
-    if stems and sum(stem in source_stems for stem in stems) < _MIN_OVERLAP * len(stems):
-        problems.append("too few of its words are in the text")
+    problems.extend(_word_problems(summary, known))
+    if _TALKS_OF_ITSELF.search(summary) and not _TALKS_OF_ITSELF.search(known):
+        problems.append("it speaks of the text and not of its subject")
     return problems
 
 
+def _word_problems(summary: str, known: str) -> list[str]:
+    """Whether its words come from the source, and whether those that stand side by side do so there too.
+
+    The second finds the summary that is pieced together from words of unrelated sentences.
+    """
+    places: dict[str, set[int]] = {}
+    for index, sentence in enumerate(split_sentences(known)):
+        for stem in content_words(sentence):
+            places.setdefault(stem, set()).add(index)
+    stems = content_words(summary)
+    if sum(stem in places for stem in stems) < _MIN_KNOWN * len(stems):
+        return ["too few of its words are in the text"]
+    pairs = list(pairwise(stems))
+    together = sum(not places.get(first, set()).isdisjoint(places.get(second, set())) for first, second in pairs)
+    if together < _MIN_TOGETHER * len(pairs):
+        return ["it puts together what the text does not"]
+    return []
+
+
 def is_looping(text: str) -> bool:
-    """Whether the text goes in circles: a sentence twice, four words in a row three times, a word four times."""
+    """Whether the text goes in circles: a sentence or four words in a row twice, or one word four times running."""
     words = [word.casefold() for word in _NAME.findall(text)]
     runs = Counter(tuple(words[index : index + _LOOP_WORDS]) for index in range(len(words) - _LOOP_WORDS + 1))
-    if runs and max(runs.values()) >= 3:
+    if runs and max(runs.values()) >= 2:
         return True
     sentences = Counter(sentence.casefold() for sentence in split_sentences(text))
     if sentences and max(sentences.values()) >= 2:

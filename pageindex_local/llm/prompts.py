@@ -12,19 +12,22 @@ from pageindex_local.llm.base import GenerationRequest
 from pageindex_local.llm.grammar import NO_PICKS, picks_grammar
 
 # Part of every version's fingerprint: raise a number whenever its wording changes.
-PROMPT_VERSIONS = {"mini_toc": "1", "leaf_summary": "1", "parent_summary": "1", "description": "1"}
+PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "2", "parent_summary": "2", "description": "2"}
 
-_MINI_TOC_SYSTEM = "You find the section headings of a document."
-_MINI_TOC_TASK = (
-    "Below are numbered lines of a document, each with the text that follows it. Name the lines that are section "
+_MINI_TOC_SYSTEM = (
+    "The input is numbered lines of a document, each with the text that follows it. Name the lines that are section "
     "headings. Give each its level: 1 for the largest sections, 2 for sections inside them, and so on. Write "
-    f"number:level, one a line, in ascending order. If no line is a heading, write {NO_PICKS}.\n\n"
+    f"number:level, one a line, in ascending order. If no line is a heading, write {NO_PICKS}."
 )
-_SUMMARY_SYSTEM = "You summarize text in one sentence."
-_LEAF_TASK = "Summarize this text in one short sentence.\n\n"
-_PARENT_TASK = "These are the parts of one chapter. Summarize the chapter in one short sentence.\n\n"
-_DESCRIPTION_TASK = "These are the parts of one document. Say in one short sentence what the document is about.\n\n"
-_RETRY_HINT = "Use only facts from the text. {problem}\n"
+# Small models follow an instruction in the system turn and take all of the user turn for text; asked in the user turn,
+# the bundled one answered "This is a summary of the text" or continued the text (pass rate 15 against 21 of 24).
+_LEAF_SYSTEM = (
+    "State the main point of the input text in one very short sentence, with essential details such as names or dates "
+    "where needed."
+)
+_PARENT_SYSTEM = "The input lists the parts of one chapter. State in one short sentence what the chapter is about."
+_DESCRIPTION_SYSTEM = "The input lists the parts of a document. State in one short sentence what the document is about."
+_RETRY_HINT = " {problem} Use only facts from the input."
 
 _CONTROL_TOKENS = re.compile(
     r"<\s*(?=[|｜])|(?<=[|｜])\s*>|<<(?=/?SYS>>)|\[(?=/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
@@ -46,7 +49,7 @@ def mini_toc_request(entries: Sequence[str], max_tokens: int) -> GenerationReque
     lines = "\n".join(f"{number}: {as_data(entry)}" for number, entry in enumerate(entries, 1))
     return GenerationRequest(
         system=_MINI_TOC_SYSTEM,
-        user=_MINI_TOC_TASK + lines,
+        user=lines,
         max_tokens=max_tokens,
         grammar=picks_grammar(len(entries)),
         purpose="mini_toc",
@@ -54,30 +57,28 @@ def mini_toc_request(entries: Sequence[str], max_tokens: int) -> GenerationReque
 
 
 def leaf_summary_request(title: str, sentences: Sequence[str], max_tokens: int) -> GenerationRequest:
-    """One sentence on a section, from sentences of it."""
+    """One sentence on a section, from sentences of it. An empty title is left out."""
     text = as_data(" ".join(sentences))
-    return _summary_request("leaf_summary", f"{_LEAF_TASK}{as_data(title)}\n{text}", max_tokens)
+    user = f"{as_data(title)}\n{text}" if title else text
+    return GenerationRequest(system=_LEAF_SYSTEM, user=user, max_tokens=max_tokens, purpose="leaf_summary")
 
 
 def parent_summary_request(title: str, parts: Sequence[str], max_tokens: int) -> GenerationRequest:
     """One sentence on a section with children, from a line on each of them."""
-    return _summary_request("parent_summary", f"{_PARENT_TASK}{as_data(title)}\n{_as_list(parts)}", max_tokens)
+    user = f"{as_data(title)}\n{_as_list(parts)}"
+    return GenerationRequest(system=_PARENT_SYSTEM, user=user, max_tokens=max_tokens, purpose="parent_summary")
 
 
 def description_request(title: str, parts: Sequence[str], max_tokens: int) -> GenerationRequest:
     """One sentence on a document, from a line on each of its top-level sections."""
-    return _summary_request("description", f"{_DESCRIPTION_TASK}{as_data(title)}\n{_as_list(parts)}", max_tokens)
+    user = f"{as_data(title)}\n{_as_list(parts)}"
+    return GenerationRequest(system=_DESCRIPTION_SYSTEM, user=user, max_tokens=max_tokens, purpose="description")
 
 
 def retry_request(request: GenerationRequest, problem: str) -> GenerationRequest:
     """The same request, asked again: another attempt, and what was wrong with the last answer."""
     hint = _RETRY_HINT.format(problem=as_data(problem[:1].upper() + problem[1:].rstrip(".") + "."))
-    head, separator, rest = request.user.partition("\n\n")
-    return replace(request, user=f"{head} {hint}{separator}{rest}", attempt=request.attempt + 1)
-
-
-def _summary_request(purpose: str, user: str, max_tokens: int) -> GenerationRequest:
-    return GenerationRequest(system=_SUMMARY_SYSTEM, user=user, max_tokens=max_tokens, purpose=purpose)
+    return replace(request, system=request.system + hint, attempt=request.attempt + 1)
 
 
 def _as_list(parts: Sequence[str]) -> str:

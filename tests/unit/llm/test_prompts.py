@@ -61,13 +61,13 @@ def test_make_requests_label_their_purpose_by_a_version_in_the_fingerprint() -> 
 
 def test_mini_toc_request_example_form_is_the_one_that_is_parsed() -> None:
     assert parse_picks(render_picks([(1, 1), (12, 3)]), 40) == [(1, 1), (12, 3)]
-    assert "number:level" in mini_toc_request(["A"], 9).user
+    assert "number:level" in mini_toc_request(["A"], 9).system
 
 
 def test_retry_request_keeps_the_shared_beginning_and_says_why() -> None:
     first = leaf_summary_request("Title", ["Some text."], 9)
     again = retry_request(first, "it repeats itself")
     assert again.attempt == 1
-    assert "It repeats itself." in again.user
-    assert again.user.split(".")[0] == first.user.split(".")[0]
-    assert again.user.endswith("Title\nSome text.")
+    assert again.system.startswith(first.system)
+    assert "It repeats itself." in again.system
+    assert again.user == first.user == "Title\nSome text."

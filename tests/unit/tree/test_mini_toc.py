@@ -38,7 +38,7 @@ def test_build_picks_become_headings_with_titles_of_the_document() -> None:
 def test_build_prompt_holds_local_numbers_and_no_pages() -> None:
     model = ScriptedModel(["none"])
     build_mini_tocs(_chunks(), model, BY_MODEL)
-    listed = model.history[0].user.partition("\n\n")[2]
+    listed = model.history[0].user
     assert listed.splitlines() == [
         "1: 1 Cats (large, bold)",
         "   Cats purr.",
@@ -93,7 +93,7 @@ def test_build_auto_asks_a_capable_model_about_open_regions_only() -> None:
     model = ScriptedModel(["1:2"], strength="capable")
     (part,) = build_mini_tocs(chunks, model, AUTO)
     assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
-    assert "1 Cats" not in model.history[0].user.partition("\n\n")[2]
+    assert "1 Cats" not in model.history[0].user
 
 
 def test_build_without_model_gives_the_evidence() -> None:
@@ -107,7 +107,7 @@ def test_build_bad_answer_is_asked_again_with_the_reason() -> None:
     assert [item.heading.title for item in part.items] == ["1 Cats"]
     assert (part.calls, part.problem) == (2, "")
     assert inner.history[0].attempt == 1
-    assert "is not of the form number:level" in inner.history[0].user
+    assert "is not of the form number:level" in inner.history[0].system
 
 
 @pytest.mark.parametrize("fault", [Fault.BAD_JSON, Fault.CUT, Fault.LOOP, Fault.EMPTY])
