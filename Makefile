@@ -45,8 +45,11 @@ engine: $(UV) ## Compile llama-cpp-python again for this processor
 	  $$($(PYTHON) pageindex_local/llm/cpu_flags.py)
 	@touch $(READY)
 
-bench: $(READY) ## Measure structure, retrieval and engine speed (needs ../shared/data)
+bench: $(READY) ## Measure trees, ids, engine and crash safety (needs ../shared/data; see docs/benchmarks.md)
 	$(BIN)/python -m tests.benchmarks.structure outline-dev --hide-outline
+	$(BIN)/python -m tests.benchmarks.versions
+	$(BIN)/python -m tests.benchmarks.engine speed
+	$(BIN)/python -m tests.benchmarks.kill_build
 
 clean: ## Remove the environment and the demonstration index
 	rm -rf .venv .tools $(INDEX)/demo
