@@ -40,11 +40,7 @@ def page_labels(rules: Sequence[Mapping[str, Any]], page_count: int) -> list[str
     )
     for position, rule in enumerate(starts):
         end = starts[position + 1]["startpage"] if position + 1 < len(starts) else page_count
-        prefix, style, first = (
-            clean_text(str(rule.get("prefix", ""))),
-            rule.get("style", ""),
-            rule.get("firstpagenum", 1),
-        )
+        prefix, style, first = _prefix(rule.get("prefix")), rule.get("style", ""), rule.get("firstpagenum", 1)
         if not isinstance(first, int) or first < 1:
             first = 1
         for index in range(rule["startpage"], end):

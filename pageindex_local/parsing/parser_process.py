@@ -31,6 +31,7 @@ class ParserProcess:
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: IO[bytes] | None = None
         self._pages = 0
+        self._program = _bootstrap()
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +114,7 @@ class ParserProcess:
     def _start(self) -> None:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
         self._child = subprocess.Popen(
-            [sys.executable, "-I", "-c", _bootstrap()],
+            [sys.executable, "-I", "-c", self._program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._messages,

@@ -8,11 +8,14 @@ import sys
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pageindex_local import errors
 from pageindex_local.errors import DamagedSourceError, SourceError
 from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.records import Line, MediaType, OutlineEntry, Source
 from pageindex_local.settings import ParseSettings
+
+_ERRORS: dict[str, type[SourceError]] = {
+    error.__name__: error for error in (SourceError, *SourceError.__subclasses__())
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,7 @@ def decode_record(line: bytes) -> Head | PageRecord | End:
         entries, warnings = values
         return End(tuple(OutlineEntry(*entry) for entry in entries), tuple(warnings))
     name, problem, subject, next_step = values
-    raised = getattr(errors, name, DamagedSourceError)
-    raise raised(problem, subject=subject, next_step=next_step)
+    raise _ERRORS.get(name, DamagedSourceError)(problem, subject=subject, next_step=next_step)
 
 
 def _decode_line(
