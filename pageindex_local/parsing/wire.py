@@ -13,9 +13,8 @@ from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.records import Line, MediaType, OutlineEntry, Source
 from pageindex_local.settings import ParseSettings
 
-_ERRORS: dict[str, type[SourceError]] = {
-    error.__name__: error for error in (SourceError, *SourceError.__subclasses__())
-}
+_KINDS: tuple[type[SourceError], ...] = (SourceError, *SourceError.__subclasses__())
+_ERRORS = {kind.__name__: kind for kind in _KINDS}
 
 
 @dataclass(frozen=True, slots=True)
