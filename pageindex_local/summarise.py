@@ -145,7 +145,7 @@ def _write(
         generations = model.generate([request for _, request in pending], on_result=advance)
         again: list[tuple[SummaryTask, GenerationRequest]] = []
         for (task, request), generation in zip(pending, generations, strict=True):
-            text = tidy_summary(generation.text)
+            text = tidy_summary(_whole_text(generation, request))
             problems = find_summary_problems(text, task.evidence, task.title)
             if not problems:
                 done[task.key] = Summary(text, SummarySource.MODEL)
@@ -155,3 +155,11 @@ def _write(
                 again.append((task, retry))
         pending = again
     return done
+
+
+def _whole_text(generation: Generation, request: GenerationRequest) -> str:
+    """What the model wrote, with the full stop that a stop string took away."""
+    text = generation.text.strip()
+    if ". " in request.stop and generation.finish_reason == "stop" and text[-1:].isalnum():
+        return f"{text}."
+    return text

@@ -13,7 +13,7 @@ from pageindex_local.extractive import content_words, count_words, split_sentenc
 from pageindex_local.tree.titles import clean_title
 
 MAX_SUMMARY_WORDS = 60
-_MIN_WORDS = 4
+_MIN_WORDS = 5
 _MIN_KNOWN = 0.75  # of its words that the source or title must have
 _MIN_TOGETHER = 0.6  # of its neighbouring words that must stand together in one sentence of the source
 _LOOP_WORDS = 4

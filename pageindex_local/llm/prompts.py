@@ -12,7 +12,7 @@ from pageindex_local.llm.base import GenerationRequest
 from pageindex_local.llm.grammar import NO_PICKS, picks_grammar
 
 # Part of every version's fingerprint: raise a number whenever its wording changes.
-PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "2", "parent_summary": "2", "description": "2"}
+PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "3", "parent_summary": "2", "description": "2"}
 
 _MINI_TOC_SYSTEM = (
     "The input is numbered lines of a document, each with the text that follows it. Name the lines that are section "
@@ -25,6 +25,9 @@ _LEAF_SYSTEM = (
     "State the main point of the input text in one very short sentence, with essential details such as names or dates "
     "where needed."
 )
+# Small models go on after the sentence that was asked for, and get worse. The full stop itself is cut off with the
+# stop.
+_SENTENCE_STOPS = (". ", "\n")
 _PARENT_SYSTEM = "The input lists the parts of one chapter. State in one short sentence what the chapter is about."
 _DESCRIPTION_SYSTEM = "The input lists the parts of a document. State in one short sentence what the document is about."
 _RETRY_HINT = " {problem} Use only facts from the input."
@@ -60,7 +63,9 @@ def leaf_summary_request(title: str, sentences: Sequence[str], max_tokens: int) 
     """One sentence on a section, from sentences of it. An empty title is left out."""
     text = as_data(" ".join(sentences))
     user = f"{as_data(title)}\n{text}" if title else text
-    return GenerationRequest(system=_LEAF_SYSTEM, user=user, max_tokens=max_tokens, purpose="leaf_summary")
+    return GenerationRequest(
+        system=_LEAF_SYSTEM, user=user, max_tokens=max_tokens, stop=_SENTENCE_STOPS, purpose="leaf_summary"
+    )
 
 
 def parent_summary_request(title: str, parts: Sequence[str], max_tokens: int) -> GenerationRequest:
