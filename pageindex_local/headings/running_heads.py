@@ -179,17 +179,22 @@ def _key(text: str, counting: dict[str, int]) -> str:
 
 def _mark_repeated(places: Sequence[_Place], body: float, page_count: int) -> None:
     """Mark lines whose words stand at the same height on a page nearby."""
-    groups: dict[tuple[str, str], list[_Place]] = defaultdict(list)
+    # By the words as they are, and by the words without the number that counts the pages: a section's own number may
+    # seem to count them where it happens to change with a page.
+    groups: dict[tuple[str, str, bool], list[_Place]] = defaultdict(list)
     for place in places:
-        groups[place.zone, place.key].append(place)
+        words = _key(place.text, {})
+        groups[place.zone, words, False].append(place)
+        if place.key != words:
+            groups[place.zone, place.key, True].append(place)
     weak: list[_Place] = []
-    for (_, key), group in groups.items():
+    for (_, key, masked), group in groups.items():
         if not key.strip("#"):
             continue
         for chain in _chains(group):
             count = len({place.page for place in chain})
             for place in chain:
-                if place.size > _LARGE * body and count < max(_SLOT_PAGES, _LARGE_SHARE * page_count):
+                if place.size > _LARGE * body and (masked or count < max(_SLOT_PAGES, _LARGE_SHARE * page_count)):
                     continue
                 if count >= _LEAST_PAGES:
                     place.running = True
