@@ -43,8 +43,8 @@ def make_doc_key(doc_id: str) -> str:
 def mint_node_id(doc_id: str, born_in: str, title_path: Iterable[str], occurrence: int) -> str:
     """A node id: `n` and 13 base-32 digits (65 bits), the same for the same arguments.
 
-    Called once in a node's life. Afterwards the id is carried, never computed again. `born_in` names the version in which
-    the node first appeared, `occurrence` counts equal title paths within that version from 0.
+    Called once in a node's life. Afterwards the id is carried, never computed again. `born_in` names the version in
+    which the node first appeared, `occurrence` counts equal title paths within that version from 0.
     """
     digest = hashlib.sha256(hash_parts([doc_id, born_in, *title_path, str(occurrence)]).encode()).digest()
     return "n" + base64.b32encode(digest).decode().lower()[:13]

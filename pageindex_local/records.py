@@ -1,12 +1,12 @@
 """The plain records that flow between stages.
 
-Everything here is a frozen value: a stage takes the records of the stage before and returns its own. No behaviour beyond
-small derived properties, no input or output, no third-party import. Data that comes from outside (settings, manifests,
-model output) is validated with pydantic where it enters instead.
+Everything here is a frozen value: a stage takes the records of the stage before and returns its own. No behaviour
+beyond small derived properties, no input or output, no third-party import. Data that comes from outside (settings,
+manifests, model output) is validated with pydantic where it enters instead.
 
-Positions. A document is one sequence of *lines* in reading order, numbered from 0 over all pages. A *span* is a half-open
-pair of line numbers. Page numbers are physical and start at 1. Markdown and text have no pages: there a "page" is a block
-of lines, and people are shown line numbers (from 1) instead.
+Positions. A document is one sequence of *lines* in reading order, numbered from 0 over all pages. A *span* is a
+half-open pair of line numbers. Page numbers are physical and start at 1. Markdown and text have no pages: there a
+"page" is a block of lines, and people are shown line numbers (from 1) instead.
 """
 
 from collections.abc import Iterator, Mapping
@@ -82,8 +82,8 @@ class Line:
     for Markdown and text. `size` is the font size in points of most characters (0 where there is none), `font` its name
     without subset prefix, `block` the number of the text block on the page in reading order. `cells` counts the pieces
     of the line that stand apart by more than twice the font size (table cells, a number and its title). `lead` is how
-    many characters at the start are set bold or italic while the rest is not (a heading run into its paragraph), 0 where
-    there are none.
+    many characters at the start are set bold or italic while the rest is not (a heading run into its paragraph), 0
+    where there are none.
     """
 
     text: str
@@ -102,8 +102,9 @@ class Line:
 class Page:
     """One physical page, or one block of lines of a document without pages.
 
-    `first_line` is the document-wide number of `lines[0]`. Joining the lines with newlines gives the stored page text, so
-    a line number finds its text again in a stored index. `width` and `height` are in points, 0 where there is no page.
+    `first_line` is the document-wide number of `lines[0]`. Joining the lines with newlines gives the stored page
+    text, so a line number finds its text again in a stored index. `width` and `height` are in points, 0 where there
+    is no page.
     """
 
     page_number: int
@@ -190,9 +191,9 @@ class Node:
     """One section of a tree.
 
     Children tile their parent: the first starts where the parent starts, each next where the one before ends, the last
-    ends where the parent ends. So every line is in exactly one leaf. A parent's own text before its first child is a leaf
-    of kind INTRODUCTION; where there is none but the heading itself, the first child's span holds the parent's heading.
-    `heading` are the lines of the printed title (empty where there is none). Page ranges are inclusive.
+    ends where the parent ends. So every line is in exactly one leaf. A parent's own text before its first child is a
+    leaf of kind INTRODUCTION; where there is none but the heading itself, the first child's span holds the parent's
+    heading. `heading` are the lines of the printed title (empty where there is none). Page ranges are inclusive.
     `own_hash` covers the normalised title and own text, `subtree_hash` is a Merkle hash over it and the children's;
     neither holds a position. Hashes and summary are empty until their stages have run.
     """
@@ -249,8 +250,10 @@ class SectionTree:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What model work cost. Tokens are the model's own. `input_tokens` counts every prompt in full, also the part that a
-    shared prefix saved from being read again; cached calls count in `cached_calls` only.
+    """What model work cost.
+
+    Tokens are the model's own. `input_tokens` counts every prompt in full, also the part that a shared prefix saved
+    from being read again; cached calls count in `cached_calls` only.
     """
 
     model_calls: int = 0
