@@ -20,7 +20,7 @@ _LOOP_WORDS = 4
 
 _PREAMBLE = re.compile(
     r"^(?:(?:sure|certainly|okay|ok)[,.!]?\s+)?"
-    r"(?:(?:here (?:is|are|'s)|the following is|below is)[^:.]{0,60}:\s*"
+    r"(?:(?:here(?:['’]s| is| are)|the following is|below is)[^:.]{0,60}:\s*"
     r"|(?:(?:short |brief |one-sentence )?summary|answer|sentence)\s*[:\-–]\s*"
     r"|in (?:summary|short|conclusion),\s+"
     r"|the main (?:point|idea|purpose) of (?:the|this) (?:input |given |provided )?text is that\s+)",

@@ -12,7 +12,7 @@ from pageindex_local.llm.base import GenerationRequest
 from pageindex_local.llm.grammar import NO_PICKS, picks_grammar
 
 # Part of every version's fingerprint: raise a number whenever its wording changes.
-PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "3", "parent_summary": "2", "description": "2"}
+PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "4", "parent_summary": "2", "description": "2"}
 
 _MINI_TOC_SYSTEM = (
     "The input is numbered lines of a document, each with the text that follows it. Name the lines that are section "
@@ -27,7 +27,7 @@ _LEAF_SYSTEM = (
 )
 # Small models go on after the sentence that was asked for, and get worse. The full stop itself is cut off with the
 # stop.
-_SENTENCE_STOPS = (". ", "\n")
+_SENTENCE_STOPS = (". ",)
 _PARENT_SYSTEM = "The input lists the parts of one chapter. State in one short sentence what the chapter is about."
 _DESCRIPTION_SYSTEM = "The input lists the parts of a document. State in one short sentence what the document is about."
 _RETRY_HINT = " {problem} Use only facts from the input."

@@ -12,6 +12,8 @@ and its Standards-Version. Maintainers upload signed archives to the queue."""
         ("The fields are listed.", "The fields are listed."),
         ("Here is a summary of the text:\nThe fields are listed.", "The fields are listed."),
         ("Sure! Here is a short summary: The fields are listed.", "The fields are listed."),
+        ("Here's a revised version of the text:\n\nThe fields are listed.", "The fields are listed."),
+        ("The main point of the input text is that fields are listed.", "Fields are listed."),
         ("Summary: The fields are listed.", "The fields are listed."),
         ("**The fields are listed.**", "The fields are listed."),
         ('"The fields are listed."', "The fields are listed."),
