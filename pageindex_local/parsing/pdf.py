@@ -5,9 +5,11 @@ without limits on time and memory. It never renders a page and never decodes an 
 """
 
 import contextlib
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from pageindex_local.errors import (
@@ -49,12 +51,13 @@ def read_pdf(
     """First a `Head`, then a `PageRecord` per page, last an `End`. Memory does not grow with the number of pages.
 
     Raises:
-        DamagedSourceError: cannot be opened, or says an impossible number of pages.
+        DamagedSourceError: cannot be opened, says an impossible number of pages, or changed since its record was made.
         EmptySourceError: no bytes or no pages.
         EncryptedSourceError: needs another password, or forbids copying while `respect_permissions` is set.
         SourceLimitError: more pages or characters than the settings allow.
     """
     pymupdf = load_library()
+    _check_unchanged(source)
     document = _open(pymupdf, source, settings, password)
     try:
         yield from _read(pymupdf, document, source, settings)
@@ -70,6 +73,23 @@ def load_library() -> Any:
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
     return pymupdf
+
+
+def _check_unchanged(source: Source) -> None:
+    """A file replaced since its record was made would be indexed under another file's hash."""
+    try:
+        with Path(source.path).open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise SourceError(
+            f"cannot be read ({error.strerror}).",
+            subject=source.doc_id,
+            next_step="Check the path and its permissions.",
+        ) from None
+    if digest != source.sha256:
+        raise DamagedSourceError(
+            "changed while it was being read.", subject=source.doc_id, next_step="Build again once it is written."
+        )
 
 
 def _open(pymupdf: Any, source: Source, settings: ParseSettings, password: str | None) -> Any:

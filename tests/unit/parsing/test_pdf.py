@@ -199,3 +199,10 @@ def test_parse_outline_destinations_of_every_form_give_their_page(tmp_path: Path
         "missing name": (0, None),
         "url": (0, None),
     }
+
+
+def test_parse_file_that_changed_since_it_was_hashed_is_an_error(tmp_path: Path) -> None:
+    source = source_of(_text_pdf(tmp_path))
+    _text_pdf(tmp_path, 4)
+    with pytest.raises(DamagedSourceError, match="changed"):
+        parse_pdf(source, parse_settings())
