@@ -118,8 +118,8 @@ def _place(item: TocItem) -> _Place:
     return start, False, item.heading.page_number, item.order
 
 
-def _strength(item: TocItem) -> tuple[int, float, int, str, int, int, int]:
-    """A total order over items at one place, the strongest first."""
+def _strength(item: TocItem) -> tuple[int, float, int, str, int, int, str, int, int]:
+    """A total order over items at one place, the strongest first: every field counts, so that no two tie."""
     heading = item.heading
     return (
         _ORIGIN_RANK[heading.origin],
@@ -127,6 +127,8 @@ def _strength(item: TocItem) -> tuple[int, float, int, str, int, int, int]:
         heading.level,
         heading.title,
         heading.span[1],
+        heading.page_number,
+        heading.kind.value,
         item.order,
         item.asked_level or 0,
     )
