@@ -3,7 +3,6 @@
 Environment variables are not read here, and no module keeps settings of its own.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pageindex_local.errors import SettingsError
-from pageindex_local.ids import sha256_hex
 
 _SOURCE_CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 _WHEEL_CONFIGS = Path(__file__).resolve().parent / "configs"
@@ -98,15 +96,6 @@ class Settings(_Section):
     model: ModelSettings
     query: QuerySettings
     store: StoreSettings
-
-    def build_hash(self) -> str:
-        """Hash of what decides the content of a version: the tree and summary settings and the model's name."""
-        data = {
-            "tree": self.tree.model_dump(),
-            "summary": self.summary.model_dump(),
-            "model": {"name": self.model.name, "context_tokens": self.model.context_tokens, "seed": self.model.seed},
-        }
-        return sha256_hex(json.dumps(data, sort_keys=True).encode())
 
 
 def configs_folder() -> Path:

@@ -165,7 +165,7 @@ class VersionDraft:
     """Everything a build made, ready to be written as `version_id` (from `IndexStore.next_version_id`).
 
     `parent_version` is the version whose node ids were carried over (None for a first build); it must exist.
-    `settings_hash` is `Settings.build_hash()`.
+    `settings_hash` is the fingerprint of `build.make_fingerprint`: settings, prompts and, where asked, the model.
     """
 
     version_id: str

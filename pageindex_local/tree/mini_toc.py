@@ -51,8 +51,8 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
     """One mini-TOC a chunk, in order.
 
     Strategy `model` asks about every chunk that has candidates. `auto` asks about chunks that the evidence leaves
-    open, and only a capable model: the bundled model of 135 million parameters picks headings no better than chance,
-    so that asking it would cost time and lower the score of any evidence. At most `settings.attempts` requests a
+    open, and only a capable model: a model of the bundled one's size answers a choice from a lettered list at chance,
+    so it is not expected to improve on any evidence. At most `settings.attempts` requests a
     chunk, each round of them in one call.
 
     Raises:

@@ -42,11 +42,3 @@ def test_read_settings_of_a_bad_file_names_file_and_key(tmp_path: Path, text: st
 def test_read_settings_of_a_missing_file_says_which(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere\.toml"):
         read_settings(tmp_path / "nowhere.toml")
-
-
-def test_build_hash_changes_with_what_decides_content_only() -> None:
-    base = read_settings()
-    same = read_settings(overrides={"query": {"beam": 3}, "parse": {"timeout_s": 9}})
-    other = read_settings(overrides={"tree": {"max_depth": 3}})
-    assert base.build_hash() == same.build_hash()
-    assert base.build_hash() != other.build_hash()
