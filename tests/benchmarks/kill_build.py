@@ -28,23 +28,25 @@ _WHO = ("the operator", "the shift leader", "a certified technician", "the safet
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One kill and what followed. Calls are the model's own, not those answered by the cache."""
+class Kill:
+    """One killed build and what followed. Calls are the model's own, not those answered by the cache.
+
+    `was_published` says that the kill came after the new release was published: then there is nothing left to ask.
+    """
 
     killed_after_s: float
-    build_was_over: bool
+    was_published: bool
     finished_before_kill: int
     needed: int
     asked_again: int
-    old_release_answered: bool
+    release_answered: bool
     completed: bool
 
     @property
     def holds(self) -> bool:
-        """Whether the old release answered, the next build completed, and nothing finished was asked again."""
-        return (
-            self.old_release_answered and self.completed and self.asked_again == self.needed - self.finished_before_kill
-        )
+        """Whether a whole release answered, the next build completed, and nothing finished was asked again."""
+        left = 0 if self.was_published else self.needed - self.finished_before_kill
+        return self.release_answered and self.completed and self.asked_again == left
 
 
 def write_manual(file: Path, sections: int, rng: random.Random) -> None:
@@ -78,8 +80,14 @@ def count_stored_completions(index: Path) -> int:
         return int(connection.execute("SELECT count(*) FROM generations").fetchone()[0])
 
 
-def run_rounds(folder: Path, *, kills: int, sections: int, seed: int, model: str) -> list[Round]:
-    """A first build, then `kills` rounds."""
+def run_kills(
+    folder: Path, *, kills: int, sections: int, seed: int, model: str, after_results: int | None = None
+) -> list[Kill]:
+    """A first build, then builds of changed text until that many were killed.
+
+    The moment is random over the time of a whole build, or, with `after_results`, when the cache holds so many new
+    completions. A build that ends before its moment is no kill: its round is left out and another one made.
+    """
     rng = random.Random(seed)
     manual, index = folder / "manual.md", folder / "indexes"
     build = ("build", str(manual), "--index", str(index), "--collection", "kill", "--model", model)
@@ -87,43 +95,43 @@ def run_rounds(folder: Path, *, kills: int, sections: int, seed: int, model: str
     started = time.monotonic()
     release = run_command(*build)["release"]
     whole_build_s = time.monotonic() - started
-    rounds: list[Round] = []
-    for _ in range(kills):
+    done: list[Kill] = []
+    while len(done) < kills:
         write_manual(manual, sections, rng)
         stored = count_stored_completions(index)
-        delay_s = rng.uniform(0.1, 1.0) * whole_build_s
         process = subprocess.Popen(
-            [str(PROGRAM), *build],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            [str(PROGRAM), *build], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        try:
-            was_over = process.wait(timeout=delay_s) == 0
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            was_over = False
+        started, delay_s = time.monotonic(), rng.uniform(0.1, 1.0) * whole_build_s
+        while process.poll() is None:
+            if after_results is None and time.monotonic() - started >= delay_s:
+                break
+            if after_results is not None and count_stored_completions(index) - stored >= after_results:
+                break
+            time.sleep(0.02)
+        was_over = process.poll() is not None
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        killed_after_s = time.monotonic() - started
         finished = count_stored_completions(index) - stored
         answer = run_command(
             "retrieve", "Who cleans the pump?", "--index", str(index), "--collection", "kill", "--no-model"
         )
         result = run_command(*build)
-        # A kill can come after the new release was published: then the new one answers, and nothing is left to build.
-        answered = bool(answer["pages"]) and answer["release"] in (release, result["release"])
-        documents = result["documents"]
-        assert isinstance(documents, list)
-        document = documents[0]
-        asked, cached = int(document["model_calls"]), int(document["cached_calls"])
-        if was_over or answer["release"] != release:
-            asked, cached, finished = 0, 0, 0
+        if not was_over:
+            was_published = answer["release"] != release
+            answered = bool(answer["pages"]) and answer["release"] == (result["release"] if was_published else release)
+            documents = result["documents"]
+            assert isinstance(documents, list)
+            asked, cached = int(documents[0]["model_calls"]), int(documents[0]["cached_calls"])
+            completed = documents[0]["error"] is None
+            done.append(Kill(killed_after_s, was_published, finished, asked + cached, asked, answered, completed))
         release = result["release"]
-        rounds.append(Round(delay_s, was_over, finished, asked + cached, asked, answered, document["error"] is None))
-    return rounds
+    return done
 
 
 def main() -> int:
-    """Run the rounds, print a line each and the sums; exit 1 if any round does not hold."""
+    """Kill the builds, print a line each and the sums; exit 1 if any does not hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--sections", type=int, default=24)
@@ -131,18 +139,21 @@ def main() -> int:
     parser.add_argument("--model", default="smollm2-135m-instruct")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        rounds = run_rounds(
+        done = run_kills(
             Path(folder), kills=options.kills, sections=options.sections, seed=options.seed, model=options.model
         )
-    print("killed after  needed  kept  asked again  old release answers  completes")
-    for row in rounds:
+    print("killed after  needed  kept  asked again  answered by  completes  holds")
+    for kill in done:
         print(
-            f"{row.killed_after_s:10.2f} s {row.needed:7} {row.finished_before_kill:5} {row.asked_again:12} "
-            f"{row.old_release_answered!s:>20} {row.completed!s:>10}{'  (was over)' if row.build_was_over else ''}"
+            f"{kill.killed_after_s:10.2f} s {kill.needed:7} {kill.finished_before_kill:5} {kill.asked_again:12} "
+            f"{'new' if kill.was_published else 'old':>12} {kill.completed!s:>10} {kill.holds!s:>6}"
         )
-    kept = sum(row.finished_before_kill for row in rounds)
-    print(f"{len(rounds)} kills, {sum(row.holds for row in rounds)} hold; {kept} finished calls kept, none repeated")
-    return 0 if all(row.holds for row in rounds) else 1
+    kept = [kill.finished_before_kill for kill in done if kill.finished_before_kill]
+    print(
+        f"{len(done)} kills, {sum(kill.holds for kill in done)} hold; {len(kept)} of them had finished calls, "
+        f"{sum(kept)} together"
+    )
+    return 0 if all(kill.holds for kill in done) else 1
 
 
 if __name__ == "__main__":
