@@ -20,7 +20,7 @@ _MINI_TOC_SYSTEM = (
     f"number:level, one a line, in ascending order. If no line is a heading, write {NO_PICKS}."
 )
 # Small models follow an instruction in the system turn and take all of the user turn for text; asked in the user turn,
-# the bundled one answered "This is a summary of the text" or continued the text (pass rate 15 against 21 of 24).
+# the bundled one often answered "This is a summary of the text" or continued the text.
 _LEAF_SYSTEM = (
     "State the main point of the input text in one very short sentence, with essential details such as names or dates "
     "where needed."

@@ -146,10 +146,10 @@ def test_summarise_invented_name_is_asked_again_with_the_reason() -> None:
     assert "The name Napoleon is not in the text." in model.history[1].system
 
 
-def test_summarise_parent_of_failed_children_lists_their_titles() -> None:
+def test_summarise_parent_of_failed_children_is_composed_of_their_words_and_titles() -> None:
     model = FaultyModel(_reader(), dict.fromkeys(range(1_000), Fault.EMPTY))
     tree = _summarise(PAGES, model)
-    assert _summaries(tree)["1 Cats"] == f"{CATS} Coat; Diet"
+    assert _summaries(tree)["1 Cats"] == f"{CATS} Parts: Coat; Diet."
     assert tree.nodes["d00001"].summary_source is SummarySource.EXTRACTIVE
 
 
@@ -157,8 +157,8 @@ def test_summarise_small_model_is_asked_about_leaves_only_and_shown_no_titles() 
     model = FunctionModel(_last_line, strength="small")
     tree = _summarise(PAGES, model)
     assert [request.user for request in model.history] == [CATS, COAT, DIET, DOGS]
-    assert _summaries(tree)["1 Cats"] == f"{CATS} Coat; Diet"
-    assert tree.nodes["d00001"].summary_source is SummarySource.EXTRACTIVE
+    assert _summaries(tree)["1 Cats"] == f"{CATS} Parts: Coat; Diet."
+    assert tree.nodes["d00001"].summary_source is SummarySource.MODEL  # its sentence is the model's
 
 
 def test_summarise_second_attempt_reads_less() -> None:
@@ -199,7 +199,7 @@ def test_summarise_extractive_mode_asks_nothing() -> None:
     tree = _summarise(PAGES, model, mode="extractive")
     assert model.history == []
     assert _summaries(tree)["1.1 Coat"] == COAT
-    assert tree.description == "Cats; Dogs"
+    assert tree.description in (CATS, DOGS)  # one sentence, and not the list of parts behind it
     assert tree.description_source is SummarySource.EXTRACTIVE
 
 
@@ -313,3 +313,11 @@ def test_summarise_counts_every_node_as_progress() -> None:
     assert told[0] == ("summarising sections", len(tree.nodes) + 1)
     assert sum(steps or 0 for name, steps in told if name == "advance") == len(tree.nodes) + 1
     assert told[-1] == ("finish", None)
+
+
+def test_summarise_parent_without_introduction_says_what_its_children_say() -> None:
+    tree = _summarise([["# 1 Cats", "## 1.1 Coat", COAT, "## 1.2 Diet", DIET]], None)
+    summary = _summaries(tree)["1 Cats"]
+    sentence, _, parts = summary.partition(" Parts: ")
+    assert sentence in (COAT, DIET)
+    assert parts == "Coat; Diet."
