@@ -103,6 +103,7 @@ def compare_speed(
             reply = baseline.create_chat_completion(
                 [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}],
                 max_tokens=request.max_tokens,
+                stop=list(request.stop),
                 temperature=0.0,
             )
             tokens["one by one"][0] += reply["usage"]["prompt_tokens"]
