@@ -59,7 +59,7 @@ clean: ## Remove the environment and the demonstration index
 $(READY): pyproject.toml uv.lock pageindex_local/llm/cpu_flags.py | $(UV)
 	@command -v cc >/dev/null || { echo "A C and C++ compiler is needed to build llama.cpp (Debian: apt install build-essential)." >&2; exit 1; }
 	@echo "Installing. The first time on a machine this compiles llama.cpp, which takes 5 to 15 minutes." >&2
-	$(UV) sync --locked --extra ui $$($(PYTHON) pageindex_local/llm/cpu_flags.py)
+	$(UV) sync --locked --compile-bytecode --extra ui $$($(PYTHON) pageindex_local/llm/cpu_flags.py)
 	@touch $@
 
 .tools/bin/uv:

@@ -20,16 +20,20 @@ class BarProgress:
     def __init__(self, bars: "RichProgress") -> None:
         self._bars = bars
         self._task: TaskID | None = None
+        self._done = 0
+        self._total: int | None = None
 
     def start(self, stage: str, total: int | None) -> None:
         """Replace the bar by one for this stage."""
         self.finish()
-        self._task = self._bars.add_task(inert(stage), total=total)
+        self._done, self._total = 0, total
+        self._task = self._bars.add_task(inert(stage), total=total, count=_count(0, total))
 
     def advance(self, steps: int = 1) -> None:
         """Move the bar."""
         if self._task is not None:
-            self._bars.advance(self._task, steps)
+            self._done += steps
+            self._bars.update(self._task, completed=self._done, count=_count(self._done, self._total))
 
     def finish(self) -> None:
         """Take the bar away."""
@@ -38,20 +42,25 @@ class BarProgress:
             self._task = None
 
 
+def _count(done: int, total: int | None) -> str:
+    """How far a stage is; a stage of unknown length shows only what is done."""
+    return f"{done:,}/{total:,}" if total is not None else f"{done:,}" if done else ""
+
+
 @contextlib.contextmanager
 def show_progress(quiet: bool = False) -> Iterator[Progress]:
     """Bars while the block runs, if standard error is a terminal and the user did not ask for quiet."""
     if quiet or not sys.stderr.isatty():
         yield NO_PROGRESS
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as RichProgress
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[count]}", markup=False),
         TimeElapsedColumn(),
     )
     with RichProgress(*columns, console=err_console(), transient=True) as bars:
