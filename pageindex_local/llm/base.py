@@ -7,7 +7,7 @@ engine's library crosses this line.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 
 class Capability(StrEnum):
@@ -15,6 +15,7 @@ class Capability(StrEnum):
 
     SCORE = "score"
     GRAMMAR = "grammar"
+    STREAM = "stream"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Generation:
 
 
 OnGeneration: TypeAlias = Callable[[int, Generation], None]
+OnText: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,36 @@ class TextModel(Protocol):
     def close(self) -> None:
         """Free the model. Safe to call twice."""
         ...
+
+
+@runtime_checkable
+class StreamingModel(Protocol):
+    """What an engine with `Capability.STREAM` offers besides: an answer that can be watched while it is written."""
+
+    def stream(self, request: GenerationRequest, on_text: OnText) -> Generation:
+        """One generation, told while it is written.
+
+        `on_text` hears the whole text so far whenever it has grown, never anything that a later token takes back (a
+        stop string that has only begun, reasoning that is cut out); a cached answer comes at once.
+
+        Raises:
+            PromptTooLongError: prompt and `max_tokens` exceed the window.
+            ModelError: the engine failed.
+        """
+        ...
+
+
+def generate_watched(model: TextModel, request: GenerationRequest, on_text: OnText | None) -> Generation:
+    """One generation, told to `on_text` as it grows where the engine can, else once when it is complete.
+
+    Raises:
+        PromptTooLongError: prompt and `max_tokens` exceed the window.
+        ModelError: the engine failed.
+    """
+    can_stream = Capability.STREAM in model.describe().capabilities
+    if on_text is not None and can_stream and isinstance(model, StreamingModel):
+        return model.stream(request, on_text)
+    (generation,) = model.generate([request])
+    if on_text is not None:
+        on_text(generation.text)
+    return generation

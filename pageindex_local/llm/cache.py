@@ -23,9 +23,11 @@ from pageindex_local.llm.base import (
     ModelDescription,
     OnGeneration,
     OnScore,
+    OnText,
     Score,
     ScoreRequest,
     TextModel,
+    generate_watched,
 )
 from pageindex_local.records import Usage
 
@@ -227,6 +229,32 @@ class CachedModel:
             ask=lambda missing, keep: self._model.generate(missing, on_result=keep),
             on_result=on_result,
         )
+
+    def stream(self, request: GenerationRequest, on_text: OnText) -> Generation:
+        """One generation, told as the model behind writes it; a stored one is told at once.
+
+        Raises:
+            PromptTooLongError: as the model behind.
+            ModelError: as the model behind.
+            StoreError: the cache cannot be read or written.
+        """
+
+        def ask(missing: Sequence[GenerationRequest], keep: OnGeneration) -> list[Generation]:
+            generation = generate_watched(self._model, missing[0], on_text)
+            keep(0, generation)
+            return [generation]
+
+        (result,) = self._through_cache(
+            [request],
+            [generation_key(request, self._model.describe())],
+            get=self._cache.get_generation,
+            put=self._cache.put_generation,
+            ask=ask,
+            on_result=None,
+        )
+        if result.cached:
+            on_text(result.text)
+        return result
 
     def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
         """One score a request, from the cache where it is there.

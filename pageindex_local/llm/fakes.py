@@ -19,6 +19,7 @@ from pageindex_local.llm.base import (
     ModelDescription,
     OnGeneration,
     OnScore,
+    OnText,
     Score,
     ScoreRequest,
     TextModel,
@@ -32,7 +33,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE = re.compile(r"\S.*?[.!?](?=\s|$)|\S.*?$", re.MULTILINE)
 _CANDIDATE = re.compile(r"^[ \t]*[\[(]?(\d{1,4})[\]).:|]+[ \t]+(\S.*)$", re.MULTILINE)
 _SECTION_NUMBER = re.compile(r"^(?:chapter|part|appendix|section)?\s*((?:\d+|[A-Z])(?:\.\d+)*)[.):]?\s", re.IGNORECASE)
-ALL_CAPABILITIES = frozenset({Capability.SCORE, Capability.GRAMMAR})
+ALL_CAPABILITIES = frozenset({Capability.SCORE, Capability.GRAMMAR, Capability.STREAM})
 
 
 def count_word_pieces(text: str) -> int:
@@ -110,6 +111,18 @@ class FunctionModel:
             if on_result is not None:
                 on_result(index, result)
         return results
+
+    def stream(self, request: GenerationRequest, on_text: OnText) -> Generation:
+        """One answer, told word by word.
+
+        Raises:
+            PromptTooLongError: prompt and `max_tokens` exceed the window.
+            ModelError: as `generate`.
+        """
+        (result,) = self.generate([request])
+        for found in re.finditer(r"\S+", result.text):
+            on_text(result.text[: found.end()])
+        return result
 
     def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
         """One score a request.

@@ -17,9 +17,11 @@ from pageindex_local.llm.base import (
     ModelDescription,
     OnGeneration,
     OnScore,
+    OnText,
     Score,
     ScoreRequest,
     TextModel,
+    generate_watched,
 )
 from pageindex_local.llm.cache import CachedModel, CompletionCache
 from pageindex_local.llm.models import FAKE_MODEL, describe_entry, find_model, locate_file, open_model
@@ -74,6 +76,10 @@ class LazyModel:
     ) -> list[Generation]:
         """As the model behind; no requests open nothing."""
         return self._open().generate(requests, on_result=on_result) if requests else []
+
+    def stream(self, request: GenerationRequest, on_text: OnText) -> Generation:
+        """As the model behind, which is opened."""
+        return generate_watched(self._open(), request, on_text)
 
     def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
         """As the model behind; no requests open nothing."""

@@ -5,14 +5,14 @@ a grammar only the few tokens that matter.
 """
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pageindex_local.errors import ModelError
-from pageindex_local.llm.base import Generation, GenerationRequest, Score
+from pageindex_local.llm.base import Generation, GenerationRequest, OnText, Score
 from pageindex_local.llm.template import strip_thinking
 
 CANDIDATES = 64  # tokens looked at first where a grammar or a temperature chooses
@@ -80,8 +80,11 @@ class Writer:
         prompt_tokens: int,
         random: np.random.Generator | None,
         finish: Callable[[Generation], None],
+        on_text: OnText | None = None,
     ) -> None:
         self.ended = False
+        self._on_text = on_text
+        self._told = ""
         self._request = request
         self._vocabulary = vocabulary
         self._prompt_tokens = prompt_tokens
@@ -111,6 +114,8 @@ class Writer:
             self._end("stop")
         elif self._count >= request.max_tokens:
             self._end("length")
+        elif self._on_text is not None:
+            self._tell(certain_text(self._text, request.stop, has_grammar=request.grammar is not None))
         return None if self.ended else token
 
     def close(self) -> None:
@@ -119,11 +124,28 @@ class Writer:
             self._grammar.close()
             self._grammar = None
 
+    def _tell(self, text: str) -> None:
+        if self._on_text is not None and len(text) > len(self._told):
+            self._told = text
+            self._on_text(text)
+
     def _end(self, reason: str) -> None:
         self.ended = True
         self.close()
         text = self._text if self._request.grammar is not None else strip_thinking(self._text)
+        self._tell(text)
         self._finish(Generation(text, reason, self._prompt_tokens, self._count))
+
+
+def certain_text(text: str, stops: Sequence[str], *, has_grammar: bool) -> str:
+    """The part of a growing answer that no later token takes back: no open reasoning, no stop string that has begun."""
+    kept = text if has_grammar else strip_thinking(text)
+    if not has_grammar and "<think>".startswith(text.strip()):
+        return ""
+    begun = [
+        length for stop in stops for length in range(min(len(stop), len(kept)), 0, -1) if kept.endswith(stop[:length])
+    ]
+    return kept[: len(kept) - max(begun, default=0)]
 
 
 class Scorer:

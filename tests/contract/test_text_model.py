@@ -1,12 +1,20 @@
 """What every model does, whatever its engine. The stand-ins are held to the same as the real GGUF."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from pageindex_local.errors import ModelError, PromptTooLongError
-from pageindex_local.llm.base import Capability, Generation, GenerationRequest, ScoreRequest, TextModel
+from pageindex_local.llm.base import (
+    Capability,
+    Generation,
+    GenerationRequest,
+    ScoreRequest,
+    TextModel,
+    generate_watched,
+)
 from pageindex_local.llm.cache import CachedModel, CompletionCache
 from pageindex_local.llm.fakes import ExtractiveModel, FaultyModel, FunctionModel, HeadingReaderModel
 from pageindex_local.llm.gbnf import parse_grammar
@@ -60,6 +68,16 @@ class ModelContract:
 
         results = model.generate(requests, on_result=keep)
         assert [seen[index] for index in range(9)] == results
+
+    def test_generate_watched_tells_growing_starts_of_the_answer(self, model: TextModel) -> None:
+        request = GenerationRequest("Tell me something about rivers.", 24)
+        told: list[str] = []
+        result = generate_watched(model, request, told.append)
+        assert result.text == model.generate([request])[0].text
+        assert told[-1].rstrip() == result.text.rstrip()
+        assert all(later.startswith(earlier) for earlier, later in pairwise(told))
+        if Capability.STREAM in model.describe().capabilities:
+            assert len(told) > 3
 
     def test_generate_counts_the_tokens_of_the_rendered_prompt(self, model: TextModel) -> None:
         request = GenerationRequest("Name a colour.", 4, system="Answer in one word.")

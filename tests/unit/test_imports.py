@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 OWNERS = {
     "dagster": ("pipelines/",),
     "pymupdf": ("pageindex_local/parsing/pdf.py",),
-    "llama_cpp": ("pageindex_local/llm/llamacpp.py",),
+    "llama_cpp": ("pageindex_local/llm/llamacpp/native.py",),
     "pyarrow": ("pageindex_local/store/",),
     "typer": ("pageindex_local/cli/",),
 }

@@ -1,0 +1,12 @@
+"""The in-process engine by llama.cpp: the only package that imports llama_cpp.
+
+Built on the low-level interface, because the high-level one reads one sequence at a time, ignores some schemas in
+silence and cuts `max_tokens` without a word. `native` loads the library, `vocabulary` holds tokens and grammars,
+`context` reads batches, `model` is the engine that callers see.
+"""
+
+from pageindex_local.llm.llamacpp.context import EngineOptions
+from pageindex_local.llm.llamacpp.model import LlamaCppModel
+from pageindex_local.llm.llamacpp.native import convert_gguf
+
+__all__ = ["EngineOptions", "LlamaCppModel", "convert_gguf"]
