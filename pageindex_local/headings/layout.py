@@ -11,6 +11,7 @@ from pageindex_local.headings.evidence import SourceResult
 from pageindex_local.headings.filters import ends_sentence, reject_group, starts_small
 from pageindex_local.headings.levels import Ranked, Strength, assign_levels
 from pageindex_local.headings.margins import find_margin_lines
+from pageindex_local.headings.numbering import Shape
 from pageindex_local.headings.paragraphs import Group, group_lines, join_labels
 from pageindex_local.headings.selection import Candidate, find_first_text, select_candidates
 from pageindex_local.headings.sequences import Link, Numbered, follow_sequences
@@ -96,13 +97,16 @@ def _series_style(group: Group, typography: Typography) -> tuple[object, ...]:
 
 
 def _numbered_body_groups(groups: Sequence[Group], typography: Typography) -> list[Member]:
-    """Numbered groups in plain body style that stand alone like headings: short, no sentence, a title in capitals."""
+    """Numbered groups in plain body style that stand alone like headings: short, no sentence, a title in capitals.
+
+    Figures of three digits are weak numbers, but chapter 100 follows chapter 99: their series decides.
+    """
     plain = cluster_style(typography.body, typography.body)
     found = []
     for index, group in enumerate(groups):
         if (
             group.numbers
-            and not group.numbers[0].weak
+            and (not group.numbers[0].weak or group.numbers[0].shapes == (Shape.ARABIC,))
             and cluster_style(group.style, typography.body) == plain
             and group.line_count <= 3
             and not reject_group(group, typography)

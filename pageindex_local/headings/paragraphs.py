@@ -11,6 +11,7 @@ from pageindex_local.headings.numbering import SectionNumber, parse_number
 from pageindex_local.headings.styles import LARGER, Style, Typography, line_style
 from pageindex_local.records import Box, Line, LineRole, Page, Span
 
+PAGE_EDGE = 99.0  # the distance to a neighbour that is not there
 _MATE_WINDOW = 8
 
 
@@ -177,8 +178,8 @@ def _group_page(page: Page, kept: list[tuple[int, Line]], typography: Typography
     pitch = typography.pitch or 1.0
     for first, last in runs:
         lines = [line for _, line in kept[first:last]]
-        above = _distance(kept[first - 1][1], lines[0]) / pitch if first else 99.0
-        below = _distance(lines[-1], kept[last][1]) / pitch if last < len(kept) else 99.0
+        above = _distance(kept[first - 1][1], lines[0]) / pitch if first else PAGE_EDGE
+        below = _distance(lines[-1], kept[last][1]) / pitch if last < len(kept) else PAGE_EDGE
         text = join_lines([line.text for line in lines])
         widest = max(lines, key=lambda line: len(line.text))
         style = styles[first + lines.index(widest)]

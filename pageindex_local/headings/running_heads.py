@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pageindex_local.headings.numbering import word_rank
 from pageindex_local.records import Line, LineRole, Page
 
 _ZONE = 0.13  # of the page's height, at the top and at the bottom
@@ -26,6 +27,8 @@ _FIRST = re.compile(rf"^\W*(?:(?:page|seite|p)\W*)?({_NUMBER.pattern})(?!\w|[.,]
 _LAST = re.compile(rf"(?<![\w.,$])({_NUMBER.pattern})\W*(?:(?:of|von|/)\W*\d+\W*)?$", re.IGNORECASE)
 _ALONE = re.compile(rf"^\W*(?:(?:page|seite|p)\W*)?({_NUMBER.pattern})\W*(?:(?:of|von|/)\W*\d+\W*)?$", re.IGNORECASE)
 _LEADER = re.compile(r"(?:[.·…_]\s?){4,}")
+_NAMED = re.compile(rf"([^\W\d_]{{3,}})\s+({_NUMBER.pattern})(?!\w|[.,]\d)", re.IGNORECASE)
+_NO_CLASS = 6  # the rank of words that name no kind of section
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
@@ -112,10 +115,12 @@ def _numbers(line: Line) -> tuple[tuple[str, int], ...]:
     found: list[tuple[str, int]] = []
     if _LEADER.search(line.text):
         return ()  # an entry of a contents page ends with the page it points to
+    # 'Section 4' is the name of a section even where every page starts one: no page number is called so.
+    sections = {_value(number) for word, number in _NAMED.findall(line.text) if word_rank(word.casefold()) < _NO_CLASS}
     for end, pattern in (("first", _FIRST), ("last", _LAST)):
         match = pattern.search(line.text)
         value = _value(match.group(1)) if match else 0
-        if value:
+        if value and value not in sections:
             found.append((end, value))
     return tuple(found)
 

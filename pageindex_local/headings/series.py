@@ -1,8 +1,8 @@
 """Numbered groups and their links in, which of them belong to series of headings and not to numbered lists out.
 
-A list's items follow each other closely; between two headings there is text. A list's items are sentences; headings
-are titles. So a whole family (one grammar in one setting: 'a.' in italics at one indent) is judged by the distance
-between its members, by how well its numbers run on and by how its titles are written.
+A list's items follow each other closely; between two headings there is text, or each begins a page. A list's items are
+sentences; headings are titles. So a whole family (one grammar in one setting: 'a.' in italics at one indent) is judged
+by the distance between its members, by how well its numbers run on and by how its titles are written.
 """
 
 from collections import defaultdict
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from pageindex_local.headings.filters import ends_sentence, starts_small
-from pageindex_local.headings.paragraphs import Group
+from pageindex_local.headings.paragraphs import PAGE_EDGE, Group
 from pageindex_local.headings.sequences import Link
 from pageindex_local.headings.styles import LARGER, Typography
 
@@ -60,8 +60,14 @@ def _is_heading_family(groups: Sequence[Group], links: Sequence[Link]) -> bool:
     if sum(is_title(group.title) for group in groups) < _MIN_TITLE_SHARE * len(groups):
         return False
     apart = sorted(
-        groups[after].span[0] - groups[before].span[1]
+        _lines_apart(groups[before], groups[after])
         for before, after in pairwise(fitting)
         if links[before].run == links[after].run
     )
     return bool(apart) and apart[len(apart) // 2] >= _MIN_LINES_APART
+
+
+def _lines_apart(before: Group, after: Group) -> int:
+    """Lines between two members; one that begins a later page stands apart, because no list is set one item a page."""
+    begins_page = after.page_number > before.page_number and after.above >= PAGE_EDGE
+    return _MIN_LINES_APART if begins_page else after.span[0] - before.span[1]
