@@ -5,11 +5,12 @@ finds files or imports Dagster.
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pageindex_local import __version__
 from pageindex_local.chunking import Chunk, cut_chunks
+from pageindex_local.grafts import apply_grafts, find_pins, mark_hand
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.evidence import HeadingEvidence
 from pageindex_local.ids import hash_parts
@@ -119,6 +120,16 @@ def may_use_model(settings: Settings) -> bool:
     return settings.summary.mode == "model" or settings.tree.strategy in ("auto", "model")
 
 
+def read_document(source: Source, previous: StoredVersion | None, settings: Settings) -> ParsedDocument:
+    """The source as pages of lines, with what was put in by hand in the version before where that still applies.
+
+    Raises:
+        SourceError: the document cannot be read.
+    """
+    document = parse_source(source, settings.parse)
+    return document if previous is None else apply_grafts(document, previous.grafts(), settings.parse)
+
+
 def split_chunks(
     document: ParsedDocument, evidence: HeadingEvidence, model: LazyModel | None, settings: Settings
 ) -> tuple[Chunk, ...]:
@@ -172,12 +183,14 @@ def finish_tree(
     model: LazyModel | None,
     settings: Settings,
     reuse_summaries: bool,
+    pinned: Mapping[str, str] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> BuiltTree:
     """Lasting ids, then summaries bottom-up, then the invariants once more.
 
     `reuse_summaries` is false where the previous version's summaries were made by other prompts, settings or another
-    model: its ids are carried on, its summaries are not.
+    model: its ids are carried on, its summaries are not. `pinned` are sections whose ids are known already, draft id ->
+    lasting id (default: those that were replaced by hand).
 
     Raises:
         TreeError: the tree breaks an invariant.
@@ -193,10 +206,10 @@ def finish_tree(
         document=document,
         old_text=None if previous is None else previous.own_text,
         ended_ids=() if previous is None else previous.changes().tombstones.keys(),
+        pinned=find_pins(draft.tree, document.grafts, old) if pinned is None else pinned,
     )
-    tree = summarise_tree(
-        document, identified.tree, old if reuse_summaries else None, model, settings.summary, progress
-    )
+    tree = mark_hand(identified.tree, document)
+    tree = summarise_tree(document, tree, old if reuse_summaries else None, model, settings.summary, progress)
     check_tree(tree, document.pages, subject=job.source.doc_id)
     reused, moved = count_reused(tree, old)
     usage = draft.usage + (_usage(model) - before)
@@ -276,7 +289,7 @@ def build_document(
     """
     started = time.monotonic()
     progress.start("reading pages", None)
-    document = parse_source(job.source, settings.parse)
+    document = read_document(job.source, previous, settings)
     progress.start("finding headings", None)
     evidence = find_headings(document, settings.tree)
     chunks = split_chunks(document, evidence, model, settings)

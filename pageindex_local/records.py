@@ -36,6 +36,7 @@ class LineRole(StrEnum):
 class Origin(StrEnum):
     """The evidence that placed a heading, strongest first."""
 
+    HAND = "hand"  # put in by hand with `replace`, in place of what the source says
     OUTLINE = "outline"  # embedded outline, checked against the page
     TOC = "toc"  # printed table of contents
     MARKDOWN = "markdown"  # CommonMark heading
@@ -140,11 +141,32 @@ class OutlineEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Graft:
+    """Lines put in by hand in place of what the source says in one section.
+
+    `base` are the source's lines, `lines` those that stand there instead; neither holds running lines, nor blank ones
+    at either end. `pages` says for each of `lines` on which page of the section it stands, from 0 (always 0 where there
+    are no pages). `before` and `after` are the nearest lines of text around, which tell equal sections apart. `span`
+    is where it stands in the document that carries it. `made_in` is the version that first had it.
+    """
+
+    node_id: str
+    title: str
+    made_in: str
+    base: tuple[str, ...]
+    lines: tuple[str, ...]
+    pages: tuple[int, ...]
+    before: str = ""
+    after: str = ""
+    span: Span = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A source as pages of lines.
 
     `metadata` holds what the file says of itself (title, author, dates). `warnings` are sentences for a person: damaged
-    and repaired, unreadable pages, garbled text layer.
+    and repaired, unreadable pages, garbled text layer. `grafts` are the parts that do not come from the source.
     """
 
     source: Source
@@ -152,6 +174,7 @@ class ParsedDocument:
     outline: tuple[OutlineEntry, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    grafts: tuple[Graft, ...] = ()
 
     @property
     def line_count(self) -> int:

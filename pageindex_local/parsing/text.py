@@ -52,9 +52,20 @@ def parse_text(source: Source, settings: ParseSettings) -> ParsedDocument:
             subject=source.doc_id,
             next_step="Raise the limit, or split the file.",
         )
-    lines = tuple(Line(piece) for piece in _split_lines(text))
+    lines = tuple(Line(piece) for piece in split_lines(text))
     if not any(line.text.strip() for line in lines):
         raise EmptySourceError("has no text.", subject=source.doc_id, next_step="Leave it out.")
+    return lay_out_text(source, lines, settings, warnings=warnings)
+
+
+def lay_out_text(
+    source: Source, lines: tuple[Line, ...], settings: ParseSettings, *, warnings: tuple[str, ...] = ()
+) -> ParsedDocument:
+    """Lines of a Markdown or text file in blocks.
+
+    Raises:
+        SourceLimitError: more blocks than the settings allow.
+    """
     whole = ParsedDocument(source, (Page(1, "1", 0, lines),), warnings=warnings)
     cuts: set[int] = set()
     metadata: dict[str, str] = {}
@@ -71,7 +82,7 @@ def parse_text(source: Source, settings: ParseSettings) -> ParsedDocument:
     return replace(whole, pages=pages, metadata=metadata)
 
 
-def _split_lines(text: str) -> Iterator[str]:
+def split_lines(text: str) -> Iterator[str]:
     """The lines without their ends, long ones in pieces. A last line end does not start another line."""
     lines = _LINE_END.split(text)
     if lines and not lines[-1]:

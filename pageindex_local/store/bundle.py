@@ -20,7 +20,7 @@ from pageindex_local.ids import hash_parts, sha256_hex
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.files import LocalFiles
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import MANIFEST, VERSION_FILES, canonical_json, temporary_name
+from pageindex_local.store.layout import MANIFEST, OPTIONAL_FILES, VERSION_FILES, canonical_json, temporary_name
 from pageindex_local.store.reader import StoredVersion, read_record
 from pageindex_local.store.records import FORMAT_VERSION, RELEASE_PATTERN, SHA256_PATTERN, Release
 from pageindex_local.store.verify import deep_problems
@@ -265,7 +265,7 @@ def _read_listing(reader: _Reader, max_bytes: int) -> _Bundle:
         raise reader.damage("lists a file twice, or no release first")
     for path in paths[1:]:
         found = _MEMBER.fullmatch(path)
-        if found is None or found["name"] not in (MANIFEST, *VERSION_FILES):
+        if found is None or found["name"] not in (MANIFEST, *VERSION_FILES, *OPTIONAL_FILES):
             raise reader.damage(f"lists a file that is no part of an index: {path!r}")
     total = sum(member.size_bytes for member in listing.members)
     if total > max_bytes:

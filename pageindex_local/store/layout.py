@@ -4,6 +4,7 @@
       CURRENT                             the live release's name and hash
       releases/000042.json
       documents/<doc_key>/versions/v000007/  manifest.json tree.json nodes.parquet pages.parquet changes.json
+                                          and grafts.json where sections were replaced by hand
       documents/<doc_key>/LAST            highest version number ever used, once a newer version was removed
       search/                             derived, rebuildable
       work/                               caches; safe to delete
@@ -29,8 +30,10 @@ TREE = "tree.json"
 NODES = "nodes.parquet"
 PAGES = "pages.parquet"
 CHANGES = "changes.json"
+GRAFTS = "grafts.json"  # only there where sections were replaced by hand
 SEAL_SUFFIX = ".sha256"  # beside a derived file: its hash, so that `verify` can tell damage from an old state
 VERSION_FILES = (TREE, NODES, PAGES, CHANGES)
+OPTIONAL_FILES = (GRAFTS,)
 _COLLECTION = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 
 

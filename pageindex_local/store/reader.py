@@ -9,10 +9,10 @@ from pydantic import BaseModel, ValidationError
 
 from pageindex_local.errors import CorruptIndexError, FormatVersionError, IndexNotFoundError
 from pageindex_local.ids import sha256_hex
-from pageindex_local.records import Node, SectionTree, Span
+from pageindex_local.records import Graft, Node, SectionTree, Span
 from pageindex_local.store import layout
 from pageindex_local.store.files import FileSystem
-from pageindex_local.store.records import FORMAT_VERSION, Changes, Manifest, StoredPage
+from pageindex_local.store.records import FORMAT_VERSION, Changes, Grafts, Manifest, StoredPage
 
 _Record = TypeVar("_Record", bound=BaseModel)
 
@@ -136,6 +136,13 @@ class StoredVersion:
     def changes(self) -> Changes:
         """How this version differs from its parent, and the ids that ended."""
         return self._changes
+
+    def grafts(self) -> tuple[Graft, ...]:
+        """What in this version was put in by hand, in the order of the document; mostly nothing."""
+        if all(entry.name != layout.GRAFTS for entry in self.manifest.files):
+            return ()
+        stored = read_record(self.read_file(layout.GRAFTS), Grafts, subject=str(self._folder / layout.GRAFTS))
+        return tuple(Graft(**graft.model_dump()) for graft in stored.grafts)
 
     def span_text(self, span: Span, *, running: bool = False) -> str:
         """The lines of a span joined by newlines, without running heads and page numbers unless `running`."""

@@ -5,9 +5,9 @@ No input or output here. `FORMAT_VERSION` counts incompatible changes of anythin
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from pageindex_local.ids import DOC_KEY_PATTERN
 from pageindex_local.records import MediaType, ParsedDocument, SectionTree, Span, SummarySource, Usage
@@ -158,6 +158,33 @@ class Changes(_Stored):
     parent_version: str | None = Field(default=None, pattern=VERSION_PATTERN)
     report: MatchReport
     tombstones: dict[str, Tombstone]
+
+
+class StoredGraft(_Stored):
+    """`records.Graft` on disk."""
+
+    node_id: str
+    title: str
+    made_in: str = Field(pattern=VERSION_PATTERN)
+    base: tuple[str, ...]
+    lines: tuple[str, ...]
+    pages: tuple[int, ...]
+    before: str
+    after: str
+    span: Span
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> Self:
+        if len(self.pages) != len(self.lines):
+            raise ValueError("pages and lines differ in number")
+        return self
+
+
+class Grafts(_Stored):
+    """The file grafts.json of a version: what in it was put in by hand, in the order of the document."""
+
+    format_version: Literal[1] = 1
+    grafts: tuple[StoredGraft, ...]
 
 
 @dataclass(frozen=True, slots=True)

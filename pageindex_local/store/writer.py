@@ -16,8 +16,10 @@ from pageindex_local.store.records import (
     FORMAT_VERSION,
     Changes,
     Counts,
+    Grafts,
     Manifest,
     StoredFile,
+    StoredGraft,
     StoredPage,
     StoredUsage,
     Tombstone,
@@ -94,6 +96,9 @@ def build_files(
             layout.PAGES: write_pages(pages),
             layout.CHANGES: canonical_json(changes.model_dump(mode="json"), indent=None),
         }
+        if draft.document.grafts:
+            stored = tuple(StoredGraft(**dataclasses.asdict(graft)) for graft in draft.document.grafts)
+            files[layout.GRAFTS] = canonical_json(Grafts(grafts=stored).model_dump(mode="json"), indent=None)
     except UnicodeEncodeError as error:
         raise StoreError(
             f"holds text that is not Unicode (lone surrogate at {error.start})",

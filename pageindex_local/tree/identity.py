@@ -5,7 +5,7 @@ equally well none is taken, and the report says so: a lost id is a nuisance, a w
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from pageindex_local.ids import mint_node_id, normalise_title, own_hash
@@ -34,6 +34,7 @@ def assign_ids(
     document: ParsedDocument,
     old_text: Callable[[Node], str] | None = None,
     ended_ids: Collection[str] = (),
+    pinned: Mapping[str, str] | None = None,
 ) -> Identified:
     """The draft tree with lasting ids, and the match report. Deterministic; calls no model.
 
@@ -46,12 +47,15 @@ def assign_ids(
         old_text: own text of a node of `previous` (`StoredVersion.own_text`). Without it sections that were edited and
             also retitled or moved cannot be recognised.
         ended_ids: ids of removed sections (`Changes.tombstones`), never to be minted again.
+        pinned: draft id -> id in `previous`, for sections that are known to be the same whatever they say now.
     """
     if previous is None:
         names = _mint(draft, {}, doc_id, version_id, frozenset(ended_ids))
         report = MatchReport(added=tuple(Added(names[node.node_id], node.title) for node in draft.walk()))
         return Identified(_rename(draft, names), report)
-    result = match_forests(Forest(previous, old_text), Forest(draft, lambda node: own_text(document, draft, node)))
+    result = match_forests(
+        Forest(previous, old_text), Forest(draft, lambda node: own_text(document, draft, node)), pinned or {}
+    )
     matching = result.matching
     carried = {
         matching.new.node(new).node_id: matching.old.node(old).node_id

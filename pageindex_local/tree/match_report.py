@@ -12,7 +12,7 @@ from typing import ClassVar
 class MatchStep(StrEnum):
     """Which rule recognised a node, most certain first."""
 
-    ANCHOR = "anchor"
+    ANCHOR = "anchor"  # explicit: an anchor in the title, or a section that was replaced by hand
     SUBTREE = "subtree"  # equal subtree hash
     OWN_TEXT = "own_text"  # equal own hash
     KIND = "kind"  # front matter or introduction under a matched parent

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from pageindex_local.records import NodeKind
 from pageindex_local.tree.match_report import MatchStep
@@ -13,6 +13,17 @@ _ANCHOR = re.compile(r"\{#([\w:.\-]+)\}\s*$")
 # Shorter texts ("None.", "Reserved for future use.") are common property of many sections.
 _MIN_WORDS_OF_EQUAL_TEXT = 8
 _ALIKE = 0.5
+
+
+def match_pinned(matching: Matching, pinned: Mapping[str, str]) -> None:
+    """Pair nodes of which the caller knows that they are the same: new id -> old id."""
+    if not pinned:
+        return
+    old_indexes = {matching.old.node(index).node_id: index for index in range(1, len(matching.old))}
+    for new in range(1, len(matching.new)):
+        old = old_indexes.get(pinned.get(matching.new.node(new).node_id, ""))
+        if old is not None and matching.is_free(old, new):
+            matching.link(old, new, MatchStep.ANCHOR, 1.0)
 
 
 def match_anchors(matching: Matching) -> None:

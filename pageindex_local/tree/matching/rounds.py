@@ -1,10 +1,18 @@
 """All matching steps in their order: two forests in, their pairs, lineage and open cases out."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from pageindex_local.tree.matching.context import ascend, descend
-from pageindex_local.tree.matching.exact import match_anchors, match_lonely_titles, match_subtrees, match_texts
+from pageindex_local.tree.matching.exact import (
+    match_anchors,
+    match_lonely_titles,
+    match_pinned,
+    match_subtrees,
+    match_texts,
+)
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 from pageindex_local.tree.matching.lineage import Lineage, Overlaps, match_heirs, trace_lineage
 from pageindex_local.tree.matching.similar import Pair, TextIndex, match_similar
@@ -21,16 +29,17 @@ class Result:
     ambiguous: dict[int, list[Pair]]
 
 
-def match_forests(old: Forest, new: Forest) -> Result:
+def match_forests(old: Forest, new: Forest, pinned: Mapping[str, str] = MappingProxyType({})) -> Result:
     """Pair the nodes of two trees. Deterministic; near-linear in nodes and changed text; no recursion.
 
-    Each step sees only what the ones before it left free: explicit anchors; equal subtrees and equal texts that are
-    unique on both sides; then, repeatedly, what follows from matched parents and matched descendants; similarity with
-    a margin; heirs of splits and mergers; bare titles that occur once. Source: the order follows GumTree (Falleri et
-    al., ASE 2014: greedy top-down, then bottom-up), with uniqueness asked of every exact step, similarity by margin
-    in place of edit distance, and lineage added.
+    `pinned` are pairs that the caller knows, new id -> old id. Each step sees only what the ones before it left free:
+    explicit anchors; equal subtrees and equal texts that are unique on both sides; then, repeatedly, what follows from
+    matched parents and matched descendants; similarity with a margin; heirs of splits and mergers; bare titles that
+    occur once. Source: the order follows GumTree (Falleri et al., ASE 2014: greedy top-down, then bottom-up), with
+    uniqueness asked of every exact step, similarity by margin in place of edit distance, and lineage added.
     """
     matching = Matching(old, new)
+    match_pinned(matching, pinned)
     match_anchors(matching)
     match_subtrees(matching)
     match_texts(matching)
