@@ -9,7 +9,7 @@ import hashlib
 import re
 import tarfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,8 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pageindex_local.errors import ConflictError, CorruptIndexError, StoreError
 from pageindex_local.ids import hash_parts, sha256_hex
+from pageindex_local.store import condemned
 from pageindex_local.store import releases as release_files
-from pageindex_local.store.files import LocalFiles
+from pageindex_local.store.disk import LocalFiles
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import MANIFEST, OPTIONAL_FILES, VERSION_FILES, canonical_json, temporary_name
 from pageindex_local.store.reader import StoredVersion, read_record
@@ -27,6 +28,7 @@ from pageindex_local.store.verify import deep_problems
 
 _BLOCK = 512
 _RECORD = 10_240
+_PIECE = 1 << 20
 _LISTING = "bundle.json"
 _RELEASE = "release.json"
 _MEMBER = re.compile(
@@ -106,7 +108,9 @@ def export_bundle(store: IndexStore, target: Path, release: Release | None = Non
 
 
 def import_bundle(store: IndexStore, source: Path, *, expected_root_hash: str | None = None) -> BundleInfo:
-    """Make the release in a bundle the live one. Nothing is visible before all is verified; on failure nothing stays.
+    """Make the release in a bundle the live one. Nothing is written before all of it is verified.
+
+    The bundle is read twice: checked where it lies, then copied, and every byte is checked again on the way.
 
     Into an empty collection the release comes with its own name and bytes. Elsewhere a new release with the same
     documents follows the live one; it bears the bundle's number where that is not taken yet.
@@ -120,22 +124,16 @@ def import_bundle(store: IndexStore, source: Path, *, expected_root_hash: str | 
         stream = source.open("rb")
     except OSError as error:
         raise StoreError(f"cannot be read ({error.strerror})", subject=str(source)) from None
-    with stream, store.publishing():
-        release_files.remove_unfinished(store.files, store.layout)
-        staging = store.layout.folder / temporary_name()
-        try:
-            reader = _Reader(stream, source)
-            listing = _read_listing(reader, store.settings.max_bundle_bytes)
-            if expected_root_hash is not None and listing.root_hash != expected_root_hash:
-                raise CorruptIndexError(
-                    f"has the root hash {listing.root_hash}, not the expected one", subject=str(source)
-                )
-            store.files.make_folder(staging)
-            release_data = _stage(store, reader, listing, staging)
-            release = _check_release(listing, release_data, staging, store, source)
-            _install(store, release, release_data, staging)
-        finally:
-            store.files.remove(staging)
+    with stream:
+        reader = _Reader(stream, source)
+        listing = _read_listing(reader, store.settings.max_bundle_bytes)
+        if expected_root_hash is not None and listing.root_hash != expected_root_hash:
+            raise CorruptIndexError(f"has the root hash {listing.root_hash}, not the expected one", subject=str(source))
+        members = _read_members(reader, listing)
+        release_data = members.read_bytes(Path(_RELEASE))
+        release, versions = _check_release(listing, release_data, members, source)
+        with store.publishing():
+            _install(store, release, release_data, versions)
     return _info(listing)
 
 
@@ -219,12 +217,12 @@ class _Reader:
     """A bundle's bytes, each compared with what must stand there."""
 
     def __init__(self, stream: BinaryIO, source: Path) -> None:
-        self._stream = stream
+        self.stream = stream
         self._source = source
         self.offset = 0
 
     def take(self, count: int) -> bytes:
-        data = self._stream.read(count)
+        data = self.stream.read(count)
         if len(data) != count:
             raise self.damage(f"ends after {self.offset + len(data)} bytes")
         self.offset += count
@@ -234,9 +232,18 @@ class _Reader:
         if self.take(len(expected)) != expected:
             raise self.damage(f"has an unexpected {what} before byte {self.offset}")
 
+    def hash(self, count: int) -> str:
+        """The sha256 of the next bytes, read piece by piece."""
+        digest = hashlib.sha256()
+        while count:
+            piece = self.take(min(count, _PIECE))
+            digest.update(piece)
+            count -= len(piece)
+        return digest.hexdigest()
+
     def finish(self) -> None:
         self.expect(_end(self.offset), "ending")
-        if self._stream.read(1):
+        if self.stream.read(1):
             raise self.damage(f"goes on after its end at byte {self.offset}")
 
     def damage(self, problem: str) -> CorruptIndexError:
@@ -277,81 +284,127 @@ def _read_listing(reader: _Reader, max_bytes: int) -> _Bundle:
     return listing
 
 
-def _stage(store: IndexStore, reader: _Reader, listing: _Bundle, staging: Path) -> bytes:
-    """Unpack into the staging folder: `<doc_key>/<version>/<file>`. Returns the release file's bytes."""
-    release_data = b""
-    folders: set[Path] = set()
+@dataclass(slots=True)
+class _Members:
+    """The files in a bundle, read where they lie. What a reader asks for by hash it checks itself."""
+
+    stream: BinaryIO
+    places: dict[Path, tuple[int, int]] = field(default_factory=dict)
+
+    def read_bytes(self, path: Path) -> bytes:
+        """See FileReader."""
+        if path not in self.places:
+            raise FileNotFoundError(2, "No such file", str(path))
+        offset, size_bytes = self.places[path]
+        self.stream.seek(offset)
+        return self.stream.read(size_bytes)
+
+    def read_known(self, path: Path, sha256: str) -> bytes:  # noqa: ARG002 - there are no copies to look for
+        """See FileReader."""
+        return self.read_bytes(path)
+
+    def exists(self, path: Path) -> bool:
+        """See FileReader."""
+        return path in self.places
+
+
+def _read_members(reader: _Reader, listing: _Bundle) -> _Members:
+    """Where each file lies, once every byte of the bundle was found to be what the listing says."""
+    members = _Members(reader.stream)
     for member in listing.members:
         reader.expect(_header(member.path, member.size_bytes), "header")
-        data = reader.take(member.size_bytes)
-        if hashlib.sha256(data).hexdigest() != member.sha256:
+        members.places[Path(member.path)] = reader.offset, member.size_bytes
+        if reader.hash(member.size_bytes) != member.sha256:
             raise reader.damage(f"holds {member.path} with other bytes than listed")
         reader.expect(_padding(member.size_bytes), "padding")
-        if member.path == _RELEASE:
-            release_data = data
-            continue
-        _, doc_key, version_id, name = member.path.split("/")
-        for folder in (staging / doc_key, staging / doc_key / version_id):
-            if folder not in folders:
-                store.files.make_folder(folder)
-                folders.add(folder)
-        path = staging / doc_key / version_id / name
-        store.files.write_new(path, data)
-        store.files.sync_file(path)
     reader.finish()
-    for folder in sorted(folders, reverse=True):
-        store.files.sync_folder(folder)
-    return release_data
+    return members
 
 
-def _check_release(listing: _Bundle, data: bytes, staging: Path, store: IndexStore, source: Path) -> Release:
-    """The release, once its files are exactly those in the bundle and every version is sound."""
+def _check_release(
+    listing: _Bundle, data: bytes, members: _Members, source: Path
+) -> tuple[Release, dict[str, StoredVersion]]:
+    """The release with its versions, once its files are exactly those in the bundle and every version is sound."""
     release = read_record(data, Release, subject=_RELEASE)
     if release.name != listing.release or sha256_hex(data) != listing.release_sha256:
         raise CorruptIndexError("is not the release that the listing names", subject=_RELEASE)
     if data != canonical_json(release.model_dump(mode="json"), indent=None):
         raise CorruptIndexError("is not in the form in which releases are written", subject=_RELEASE)
     listed = {member.path for member in listing.members} - {_RELEASE}
+    versions: dict[str, StoredVersion] = {}
     for doc_key, entry in release.documents.items():
-        folder = f"documents/{doc_key}/{entry.version_id}"
-        version = StoredVersion(
-            store.files, staging / doc_key / entry.version_id, doc_key, entry.version_id, entry.manifest_sha256
-        )
-        needed = {f"{folder}/{MANIFEST}"} | {f"{folder}/{file.name}" for file in version.manifest.files}
+        folder = Path("documents") / doc_key / entry.version_id
+        version = StoredVersion(members, folder, doc_key, entry.version_id, entry.manifest_sha256)
+        needed = {f"{folder}/{name}" for name in (MANIFEST, *(file.name for file in version.manifest.files))}
         if not needed <= listed:
             raise CorruptIndexError(f"lacks files of {doc_key}", subject=str(source))
         listed -= needed
         for problem in deep_problems(version):
             raise CorruptIndexError(problem, subject=f"{doc_key} {entry.version_id}")
+        # A fresh one, so that what was read for the check need not stay in memory.
+        versions[doc_key] = StoredVersion(members, folder, doc_key, entry.version_id, entry.manifest_sha256)
     if listed:
         raise CorruptIndexError(
             f"holds files that its release does not pin, such as {min(listed)}", subject=str(source)
         )
-    return release
+    return release, versions
 
 
-def _install(store: IndexStore, release: Release, data: bytes, staging: Path) -> None:
-    """Move the versions to their places, then publish. The caller holds the publish lock."""
+def _install(store: IndexStore, release: Release, data: bytes, versions: dict[str, StoredVersion]) -> None:
+    """Write the versions, then publish. The caller is publishing."""
     files, layout = store.files, store.layout
-    fresh: list[tuple[str, str]] = []
-    for doc_key, entry in release.documents.items():
-        target = layout.version(doc_key, entry.version_id)
-        if not files.exists(target):
-            fresh.append((doc_key, entry.version_id))
-        elif sha256_hex(files.read_bytes(target / MANIFEST)) != entry.manifest_sha256:
-            raise ConflictError(
-                f"there is another version {entry.version_id} of this document here",
-                subject=entry.doc_id,
-                next_step="Import into an empty collection.",
-            )
-    for doc_key, version_id in fresh:
-        store.make_folders(layout.versions(doc_key))
-        with files.lock(layout.document_lock(doc_key), store.settings.lock_timeout_s, what=f"document {doc_key}"):
-            files.rename(staging / doc_key / version_id, layout.version(doc_key, version_id))
-            files.sync_folder(layout.versions(doc_key))
+    fresh: list[StoredVersion] = []
+    for doc_key, version in versions.items():
+        path = layout.version(doc_key, version.version_id) / MANIFEST
+        if not files.exists(path):
+            fresh.append(version)
+        elif sha256_hex(files.read_bytes(path)) != version.manifest_sha256:
+            raise _other_version(version)
+    for version in fresh:
+        folder = layout.versions(version.doc_key)
+        files.make_folders(folder)
+        names = [file.name for file in version.manifest.files]
+        contents = {name: version.read_file(name) for name in names} | {MANIFEST: version.read_manifest()}
+        with files.lock(
+            layout.document_lock(version.doc_key), store.settings.lock_timeout_s, what=f"document {version.doc_key}"
+        ):
+            files.clear_unfinished(folder)
+            try:
+                files.create_folder(folder / version.version_id, contents)
+            except FileExistsError:
+                raise _other_version(version) from None
     live = store.live()
+    going = condemned.read_versions(files, layout)
+    if any((version.doc_key, version.version_id) in going for version in versions.values()):
+        raise ConflictError(
+            "gc is removing a version that the bundle holds",
+            subject=str(layout.folder),
+            next_step="Import into another collection.",
+        )
     if live is None:
-        release_files.install_release(files, layout, release.name, data, live_number=0)
+        _install_first(store, release, data)
     elif live[0].documents != release.documents:
         reason = f"import of {release.name}"
         release_files.write_release(files, layout, live, dict(release.documents), reason, at_least=int(release.name))
+
+
+def _install_first(store: IndexStore, release: Release, data: bytes) -> None:
+    files, layout = store.files, store.layout
+    if files.has_locks:
+        files.remove(layout.release(release.name))  # if a crashed publisher left one, it never became live
+    try:
+        release_files.install_release(files, layout, release.name, data, None)
+    except FileExistsError:
+        raise ConflictError(
+            f"somebody has begun another release {release.name} here",
+            subject=str(layout.folder),
+            next_step="Import into another collection, or see whether somebody else is publishing.",
+        ) from None
+
+
+def _other_version(version: StoredVersion) -> ConflictError:
+    return ConflictError(
+        f"there is another version {version.version_id} of this document here",
+        subject=version.manifest.doc_id,
+        next_step="Import into an empty collection.",
+    )

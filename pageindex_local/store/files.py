@@ -1,159 +1,122 @@
-"""The narrow seam between the store and a file system: few operations, so that tests can record, stop and break each.
+"""The narrow seam between the store and whatever holds it: few operations, each of them whole or not at all.
 
-`LocalFiles` is the real thing. Nothing here knows what an index is. Durability is the caller's: a write is safe once
-the file is synced and so is every folder whose entries changed.
+A folder on a disk (`disk.py`) and a bucket (`objects.py`) keep the same contract. Nothing here knows what an index is.
 """
 
-import os
-import shutil
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from filelock import FileLock, Timeout
 
-from pageindex_local.errors import ConflictError
-from pageindex_local.store.media import find_distrust, read_mount_table
-
-
-class FileSystem(Protocol):
-    """What the store asks of a file system. All failures are OSError, but for the lock's ConflictError."""
+class FileReader(Protocol):
+    """What a reader of files with known names asks for."""
 
     def read_bytes(self, path: Path) -> bytes:
         """The whole file. Raises FileNotFoundError where it is missing."""
+        ...
+
+    def read_known(self, path: Path, sha256: str) -> bytes:
+        """A file that never changes and whose hash is known: perhaps from a copy near by. The caller checks the hash.
+
+        Raises FileNotFoundError where there is neither the file nor a copy.
+        """
         ...
 
     def exists(self, path: Path) -> bool:
         """Whether there is a file or folder."""
         ...
 
+
+class FileSystem(FileReader, Protocol):
+    """What the store asks of its medium. Failures are OSError or StoreError.
+
+    What a changing operation wrote is durable when it returns. Names that begin with `.tmp-` are unfinished writes.
+    """
+
+    @property
+    def has_locks(self) -> bool:
+        """Whether `lock` excludes other processes. Where it does not, only `create_*` and `replace_file` decide."""
+        ...
+
     def list_names(self, folder: Path) -> list[str]:
         """Sorted names in a folder; empty where the folder is missing."""
         ...
 
+    def list_whole(self, folder: Path, last: str) -> list[str]:
+        """Sorted names of subfolders that `create_folder` has finished, `last` being the file that it wrote last."""
+        ...
+
     def modified_time(self, path: Path) -> float:
-        """When a file or folder last changed, in seconds since 1970."""
+        """When a file or folder last changed, in seconds since 1970. Raises FileNotFoundError where it is missing."""
         ...
 
-    def make_folder(self, path: Path) -> None:
-        """Create one folder whose parent exists; nothing happens where it exists already."""
+    def total_bytes(self, folder: Path) -> int:
+        """The size of every file in a folder and below it."""
         ...
 
-    def write_new(self, path: Path, data: bytes) -> None:
-        """Create a file that does not exist yet. Not durable before `sync_file`."""
+    def make_folders(self, folder: Path) -> None:
+        """Create a folder and what is missing above it; nothing happens where it exists already."""
         ...
 
-    def sync_file(self, path: Path) -> None:
-        """Make the content of a file durable."""
+    def create_file(self, path: Path, data: bytes, *, durable: bool = True) -> None:
+        """Create a file in an existing folder. Readers see all of it or nothing; not so when it need not be `durable`.
+
+        Raises FileExistsError where the name is taken, by other bytes at least.
+        """
         ...
 
-    def sync_folder(self, path: Path) -> None:
-        """Make the entries of a folder durable."""
+    def replace_file(self, path: Path, data: bytes, expected: bytes | None) -> None:
+        """Put new content in the place of `expected` (None: of nothing) in one step.
+
+        Raises ConflictError where the file holds something else.
+        """
         ...
 
-    def rename(self, source: Path, target: Path) -> None:
-        """Give a file or folder a name that is free. Raises FileExistsError where it is not. Call under a lock."""
-        ...
+    def create_folder(self, folder: Path, contents: Mapping[str, bytes]) -> None:
+        """Create a folder with files, in the order given. It counts as there when the last of them is.
 
-    def replace(self, source: Path, target: Path) -> None:
-        """Put a file in the place of another in one step: readers see the one or the other."""
+        Raises FileExistsError where the name is taken, by other bytes at least.
+        """
         ...
 
     def remove(self, path: Path) -> None:
-        """Remove a file, or a folder with all that is in it; nothing happens where there is none."""
+        """Remove a file, or a folder with all that is in it; nothing happens where there is none.
+
+        A power cut may bring it back before `settle`.
+        """
         ...
 
-    def find_distrust(self, folder: Path) -> str | None:
-        """Why an index must not be written in a folder, or None."""
+    def settle(self, folder: Path) -> None:
+        """Make removals from a folder durable."""
+        ...
+
+    def remove_whole(self, folder: Path, last: str) -> None:
+        """Remove a folder made by `create_folder`: from the first moment on it counts as gone."""
+        ...
+
+    def clear_unfinished(self, folder: Path) -> None:
+        """Remove what crashed writers left in a folder. The caller holds the lock of the folder's writers."""
+        ...
+
+    def check_medium(self, folder: Path, *, allow_network_disk: bool) -> None:
+        """Make sure that an index can be written in a folder, which need not exist yet.
+
+        Raises StoreError, with the reason, where the medium does not keep what the store relies on.
+        """
         ...
 
     def lock(self, path: Path, timeout_s: float, *, what: str) -> AbstractContextManager[None]:
-        """Hold an exclusive lock between processes. Raises ConflictError, naming `what`, when not free in time."""
+        """Hold an exclusive lock between processes. Raises ConflictError, naming `what`, when not free in time.
+
+        Does nothing where the medium `has_locks` not.
+        """
         ...
 
+    def local_folder(self, folder: Path) -> Path:
+        """The folder on this machine's disk for what is derived from `folder`: itself, if it lies on this disk."""
+        ...
 
-class LocalFiles:
-    """A folder on a local disk."""
-
-    def read_bytes(self, path: Path) -> bytes:
-        """See FileSystem."""
-        return path.read_bytes()
-
-    def exists(self, path: Path) -> bool:
-        """See FileSystem."""
-        return path.exists()
-
-    def list_names(self, folder: Path) -> list[str]:
-        """See FileSystem."""
-        try:
-            return sorted(path.name for path in folder.iterdir())
-        except FileNotFoundError:
-            return []
-
-    def modified_time(self, path: Path) -> float:
-        """See FileSystem."""
-        return path.stat().st_mtime
-
-    def make_folder(self, path: Path) -> None:
-        """See FileSystem."""
-        path.mkdir(exist_ok=True)
-
-    def write_new(self, path: Path, data: bytes) -> None:
-        """See FileSystem."""
-        with path.open("xb") as stream:
-            stream.write(data)
-
-    def sync_file(self, path: Path) -> None:
-        """See FileSystem."""
-        _sync(path, os.O_RDONLY)
-
-    def sync_folder(self, path: Path) -> None:
-        """See FileSystem."""
-        _sync(path, os.O_RDONLY | os.O_DIRECTORY)
-
-    def rename(self, source: Path, target: Path) -> None:
-        """See FileSystem."""
-        if target.exists():
-            raise FileExistsError(17, "File exists", str(target))
-        source.rename(target)
-
-    def replace(self, source: Path, target: Path) -> None:
-        """See FileSystem."""
-        source.replace(target)
-
-    def remove(self, path: Path) -> None:
-        """See FileSystem."""
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
-
-    def find_distrust(self, folder: Path) -> str | None:
-        """See FileSystem."""
-        return find_distrust(folder.resolve(), read_mount_table())
-
-    @contextmanager
-    def lock(self, path: Path, timeout_s: float, *, what: str) -> Iterator[None]:
-        """See FileSystem."""
-        lock = FileLock(path, timeout=timeout_s)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise ConflictError(
-                f"another process has been holding {what} for more than {timeout_s:g} seconds",
-                subject=str(path),
-                next_step="Wait for it to finish and run the command again.",
-            ) from None
-        try:
-            yield
-        finally:
-            lock.release()
-
-
-def _sync(path: Path, flags: int) -> None:
-    descriptor = os.open(path, flags)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    def uncached(self) -> "FileSystem":
+        """The same files without copies kept near by: what is read is what the medium holds."""
+        ...

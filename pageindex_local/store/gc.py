@@ -1,4 +1,7 @@
-"""What an index no longer needs: a plan as data, and its execution. Never touches what a release or a reader holds."""
+"""What an index no longer needs: a plan as data, and its execution. Never touches what a release or a reader holds.
+
+Where no lock keeps publishers away (a bucket), what is to go is first written down as `condemned`, see there.
+"""
 
 import re
 import time
@@ -6,13 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pageindex_local.errors import CorruptIndexError
+from pageindex_local.errors import ConflictError, CorruptIndexError
 from pageindex_local.ids import DOC_KEY_PATTERN
 from pageindex_local.store import releases as release_files
+from pageindex_local.store.condemned import Condemned, read_condemned, write_condemned
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import TEMPORARY, last_version_bytes, release_name, temporary_name
+from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes, release_name
 from pageindex_local.store.reader import read_record
 from pageindex_local.store.records import Lease
+
+_TAKING_LEASE_S = 60.0  # more than a reader needs between reading CURRENT and leaving its lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +52,20 @@ def plan_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
     Raises:
         CorruptIndexError: a kept release cannot be read, so nobody knows what it pins.
     """
+    return _plan(store, keep_releases, Condemned())
+
+
+def _plan(store: IndexStore, keep_releases: int | None, condemned: Condemned) -> GcPlan:
+    """A plan that goes on with what an earlier gc has condemned, unless it was pinned before that took effect."""
     keep = max(1, store.settings.keep_releases if keep_releases is None else keep_releases)
     names = store.releases()
     leased, expired = _read_leases(store)
-    kept = names[-keep:]
-    held = [name for name in names if name in leased]
+    held = [name for name in names if name in leased or _was_live_lately(store, names, name)]
+    first_kept = len(names) - len(names[-keep:])
     if held:
-        kept = names[min(names.index(held[0]), len(names) - len(kept)) :]
+        first_kept = min(names.index(held[0]), first_kept)
+    first_kept = max([first_kept, *(names.index(name) + 1 for name in condemned.releases if name in names[:-1])])
+    kept = names[first_kept:]
     pinned = {(doc_key, entry.version_id) for name in kept for doc_key, entry in store.release(name).documents.items()}
     versions: list[tuple[str, str]] = []
     leftovers: list[Path] = []
@@ -61,21 +74,19 @@ def plan_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
         leftovers.extend(folder / name for name in store.files.list_names(folder) if name.startswith(TEMPORARY))
         versions.extend(
             (doc_key, version_id)
-            for version_id in store.version_ids(doc_key)
-            if (doc_key, version_id) not in pinned and _is_old(store, store.layout.version(doc_key, version_id))
+            for version_id in store.begun_version_ids(doc_key)
+            if (doc_key, version_id) not in pinned
+            and (
+                (doc_key, version_id) in condemned.versions or _is_old(store, store.layout.version(doc_key, version_id))
+            )
         )
     for folder in (store.layout.folder, store.layout.releases, store.layout.search):
         leftovers.extend(folder / name for name in store.files.list_names(folder) if name.startswith(TEMPORARY))
-    orphans = [
-        store.layout.release(release_name(number))
-        for number in release_files.list_numbers(store.files, store.layout)
-        if names and number > int(names[-1])
-    ]
-    leftovers = [path for path in [*leftovers, *orphans] if _is_old(store, path)]
+    leftovers = [path for path in [*leftovers, *_dead_releases(store)] if _is_old(store, path)]
     return GcPlan(
         live=names[-1] if names else None,
         kept_releases=kept,
-        releases=names[: len(names) - len(kept)],
+        releases=names[:first_kept],
         versions=tuple(versions),
         leftovers=tuple(leftovers),
         search=tuple(_stale_search_files(store, kept)),
@@ -94,11 +105,10 @@ def apply_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
         StoreError: the disk refused.
     """
     with store.publishing():
-        plan = plan_gc(store, keep_releases)
+        plan = plan_gc(store, keep_releases) if store.files.has_locks else _condemn(store, keep_releases)
         for name in plan.releases:
             store.files.remove(store.layout.release(name))
-        if plan.releases:
-            store.files.sync_folder(store.layout.releases)
+        store.files.settle(store.layout.releases)
         for doc_key, version_id in plan.versions:
             _remove_version(store, doc_key, version_id)
         for path in (*plan.leftovers, *plan.search, *plan.leases):
@@ -106,15 +116,54 @@ def apply_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
         return plan
 
 
+def _condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
+    """A plan that no publisher can cross any more, because its list is out and CURRENT was swapped after that."""
+    deadline = time.monotonic() + store.settings.lock_timeout_s
+    while True:
+        condemned, before = read_condemned(store.files, store.layout)
+        live = store.live()
+        plan = _plan(store, keep_releases, condemned)
+        if live is None or not (plan.releases or plan.versions):
+            return plan
+        write_condemned(store.files, store.layout, Condemned(releases=plan.releases, versions=plan.versions), before)
+        try:
+            release_files.write_release(store.files, store.layout, live, dict(live[0].documents), "gc")
+        except ConflictError:
+            if time.monotonic() > deadline:
+                raise
+            continue
+        return plan
+
+
+def _was_live_lately(store: IndexStore, names: tuple[str, ...], name: str) -> bool:
+    """Whether a release was the live one when a reader may have taken it and not yet left its lease."""
+    place = names.index(name) + 1
+    if place == len(names):
+        return True
+    with suppress(FileNotFoundError):
+        ended = store.files.modified_time(store.layout.release(names[place]))
+        return ended > time.time() - min(_TAKING_LEASE_S, store.settings.grace_s)
+    return False
+
+
+def _dead_releases(store: IndexStore) -> list[Path]:
+    """Release files that never became live and will not."""
+    numbers = release_files.list_numbers(store.files, store.layout)
+    live = store.current()
+    if live is None:
+        return []
+    dead = store.chain().dead_numbers(numbers)
+    if store.files.has_locks:  # nobody is publishing, so those above the live one are dead as well
+        dead += [number for number in numbers if number > int(live.name)]
+    return [store.layout.release(release_name(number)) for number in dead]
+
+
 def _remove_version(store: IndexStore, doc_key: str, version_id: str) -> None:
     files, layout = store.files, store.layout
     with files.lock(layout.document_lock(doc_key), store.settings.lock_timeout_s, what=f"document {doc_key}"):
-        if store.version_ids(doc_key)[-1:] == (version_id,):
+        if store.begun_version_ids(doc_key)[-1:] == (version_id,):
             _remember(store, doc_key, version_id)
-        trash = layout.versions(doc_key) / temporary_name()
-        files.rename(layout.version(doc_key, version_id), trash)
-        files.sync_folder(layout.versions(doc_key))
-        files.remove(trash)
+        files.remove_whole(layout.version(doc_key, version_id), MANIFEST)
 
 
 def _remember(store: IndexStore, doc_key: str, version_id: str) -> None:
@@ -123,14 +172,10 @@ def _remember(store: IndexStore, doc_key: str, version_id: str) -> None:
     last = store.last_version(doc_key)
     if last is not None and last >= version_id and len(last) >= len(version_id):
         return
-    for name in files.list_names(layout.document(doc_key)):
-        if name.startswith(TEMPORARY):
-            files.remove(layout.document(doc_key) / name)
-    temporary = layout.document(doc_key) / temporary_name()
-    files.write_new(temporary, last_version_bytes(version_id))
-    files.sync_file(temporary)
-    files.replace(temporary, layout.last_version(doc_key))
-    files.sync_folder(layout.document(doc_key))
+    files.clear_unfinished(layout.document(doc_key))
+    files.replace_file(
+        layout.last_version(doc_key), last_version_bytes(version_id), last_version_bytes(last) if last else None
+    )
 
 
 def _document_keys(store: IndexStore) -> list[str]:

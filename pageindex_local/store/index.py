@@ -9,18 +9,19 @@ from pathlib import Path
 from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError, StoreError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.settings import StoreSettings
+from pageindex_local.store import condemned
 from pageindex_local.store import releases as release_files
-from pageindex_local.store.files import FileSystem, LocalFiles
+from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import (
     CHANGES,
     MANIFEST,
     Layout,
     canonical_json,
     last_version_bytes,
-    release_name,
     version_name,
     version_number,
 )
+from pageindex_local.store.places import open_files
 from pageindex_local.store.reader import StoredVersion, read_checked, read_record
 from pageindex_local.store.records import (
     Changes,
@@ -42,18 +43,36 @@ class IndexStore:
     Beside this module: `verify_index`, `plan_gc` and `apply_gc`, `export_bundle` and `import_bundle`, and `history`.
 
     Args:
-        root: the folder given to `--index`; it may not exist yet.
+        root: the folder or bucket given to `--index` (see `places.read_place`); it may not exist yet.
         collection: a folder name in it.
         settings: lock time-outs and how much history is kept.
-        files: the file system; tests put a recording or failing one here.
+        files: the medium, where it is not the one that `root` names; tests put a recording or failing one here.
     """
 
     def __init__(self, root: Path, collection: str, settings: StoreSettings, files: FileSystem | None = None) -> None:
         self.layout = Layout.of(root, collection)
         self.settings = settings
-        self.files: FileSystem = files or LocalFiles()
+        self.files: FileSystem = files or open_files(root, settings)
         self._cached: tuple[str, Release] | None = None
+        self._cached_chain: tuple[str, release_files.Chain] | None = None
         self._is_trusted = False
+
+    @property
+    def search_folder(self) -> Path:
+        """The folder of search files on this machine; derived and rebuildable."""
+        return self.files.local_folder(self.layout.search)
+
+    @property
+    def work_folder(self) -> Path:
+        """The folder of caches on this machine; safe to delete."""
+        return self.files.local_folder(self.layout.work)
+
+    def uncached(self) -> "IndexStore":
+        """The same index, read from its medium alone and never from copies near by."""
+        twin = IndexStore(self.layout.folder.parent, self.layout.folder.name, self.settings, self.files.uncached())
+        twin._is_trusted = self._is_trusted
+        twin._cached = self._cached
+        return twin
 
     # Reading
 
@@ -89,19 +108,32 @@ class IndexStore:
             IndexNotFoundError: no such release, or one that never became live.
         """
         live = self.live()
-        if live is None or not name.isdecimal() or int(name) > int(live[0].name):
-            raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
-        if live[0].name == name:
+        if live is not None and live[0].name == name:
             return live[0]
-        return release_files.read_release(self.files, self.layout, name, None)[0]
+        if live is not None and (self._cached_chain is None or self._cached_chain[0] != live[1]):
+            self.chain()
+        sha256 = self._cached_chain[1].hashes.get(name) if live is not None and self._cached_chain else None
+        if sha256 is None or not self.files.exists(self.layout.release(name)):
+            raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
+        return release_files.read_release(self.files, self.layout, name, sha256)[0]
 
     def releases(self) -> tuple[str, ...]:
         """Names of all releases that are or were live and are still kept, oldest first."""
-        pointer = release_files.read_pointer(self.files, self.layout)
-        if pointer is None:
-            return ()
-        numbers = release_files.list_numbers(self.files, self.layout)
-        return tuple(release_name(number) for number in numbers if number <= int(pointer.release))
+        return () if self.live() is None else tuple(reversed(self.chain().hashes))
+
+    def chain(self) -> release_files.Chain:
+        """The live release and those before it that are kept.
+
+        Raises:
+            IndexNotFoundError: nothing was published here.
+            CorruptIndexError: one of them is damaged.
+        """
+        self.require_current()
+        live = self.live()
+        assert live is not None
+        chain = release_files.read_chain(self.files, self.layout, live)
+        self._cached_chain = live[1], chain
+        return chain
 
     def open_version(self, doc_key: str, version_id: str, manifest_sha256: str | None = None) -> StoredVersion:
         """A version; its manifest is checked against the given hash, or the live release's where that has this version.
@@ -133,10 +165,12 @@ class IndexStore:
         return self.open_version(doc_key, entry.version_id, entry.manifest_sha256)
 
     def version_ids(self, doc_key: str) -> tuple[str, ...]:
-        """The versions of a document on disk, oldest first, published or not."""
-        names = self.files.list_names(self.layout.versions(doc_key))
-        numbers = sorted(number for name in names if (number := version_number(name)) is not None)
-        return tuple(version_name(number) for number in numbers)
+        """The versions of a document that are there, oldest first, published or not."""
+        return _in_order(self.files.list_whole(self.layout.versions(doc_key), MANIFEST))
+
+    def begun_version_ids(self, doc_key: str) -> tuple[str, ...]:
+        """As `version_ids`, with those that a writer has begun and not finished (a bucket shows them)."""
+        return _in_order(self.files.list_names(self.layout.versions(doc_key)))
 
     def version_ref(self, doc_key: str, version_id: str) -> VersionRef:
         """The reference of a version that was written earlier, perhaps by another process.
@@ -169,8 +203,8 @@ class IndexStore:
 
     def next_version_id(self, doc_key: str) -> str:
         """The id that the next version of a document gets: one more than any that was ever used."""
-        last = self.last_version(doc_key)
-        versions = self.version_ids(doc_key)
+        versions = self.begun_version_ids(doc_key)
+        last = self.last_version(doc_key)  # after the list: gc writes it before it removes the newest version
         live = self.live()
         entry = live[0].documents.get(doc_key) if live else None
         known = [*versions[-1:], *([entry.version_id] if entry else []), *([last] if last else [])]
@@ -183,9 +217,10 @@ class IndexStore:
             CorruptIndexError: the file that remembers it is damaged.
         """
         path = self.layout.last_version(doc_key)
-        if not self.files.exists(path):
+        try:
+            data = self.files.read_bytes(path)
+        except FileNotFoundError:
             return None
-        data = self.files.read_bytes(path)
         name = data.decode("ascii", "replace").partition(" ")[0]
         if version_number(name) is None or data != last_version_bytes(name):
             raise CorruptIndexError("is not the text that was written", subject=str(path))
@@ -200,11 +235,7 @@ class IndexStore:
             TreeError: the draft breaks an invariant of the store.
             StoreError: the disk refused.
         """
-        from pageindex_local.store.writer import (  # noqa: PLC0415 - pyarrow costs 0.1 s and readers of releases need none
-            build_files,
-            remove_unfinished,
-            write_folder,
-        )
+        from pageindex_local.store.writer import build_files  # noqa: PLC0415 - pyarrow costs 0.1 s, readers need none
 
         source = draft.document.source
         doc_key = source.doc_key
@@ -217,14 +248,19 @@ class IndexStore:
             release_files.now(),
         )
         with self._writing(self.layout.versions(doc_key), self.layout.document_lock(doc_key), source.doc_id):
-            remove_unfinished(self.files, self.layout.versions(doc_key))
-            if draft.version_id != self.next_version_id(doc_key):
+            self.files.clear_unfinished(self.layout.versions(doc_key))
+            is_next = draft.version_id == self.next_version_id(doc_key)
+            try:
+                if is_next:
+                    self.files.create_folder(self.layout.version(doc_key, draft.version_id), contents)
+            except FileExistsError:
+                is_next = False
+            if not is_next:
                 raise ConflictError(
                     f"another build wrote a version while this one prepared {draft.version_id}",
                     subject=source.doc_id,
                     next_step="Run the build again; finished model calls are not repeated.",
                 )
-            write_folder(self.files, self.layout.version(doc_key, draft.version_id), contents)
         manifest_bytes = contents[MANIFEST]
         manifest = read_record(manifest_bytes, Manifest, subject=MANIFEST)
         return VersionRef(doc_key, _entry(manifest, sha256_hex(manifest_bytes)))
@@ -249,18 +285,23 @@ class IndexStore:
             CorruptIndexError: a version to be published is not on disk as referenced.
             StoreError: the disk refused.
         """
+        deadline = time.monotonic() + self.settings.lock_timeout_s
         with self.publishing():
-            live = self.live()
-            self._check_parent(live, changes, expected_parent, exact=exact)
-            documents = dict(live[0].documents) if live else {}
-            for doc_key, ref in changes.items():
-                if ref is None:
-                    documents.pop(doc_key, None)
-                elif documents.get(doc_key) != ref.entry:
-                    path = self.layout.version(doc_key, ref.version_id) / MANIFEST
-                    read_checked(self.files, path, ref.entry.manifest_sha256)
-                    documents[doc_key] = ref.entry
-            return self._release(live, documents, reason)
+            while True:
+                live = self.live()
+                self._check_parent(live, changes, expected_parent, exact=exact)
+                documents = self._join(live, changes)
+                if live is not None and documents == live[0].documents:
+                    return live[0]
+                try:
+                    release, sha256 = release_files.write_release(self.files, self.layout, live, documents, reason)
+                except ConflictError:
+                    # Without locks another publisher may be quicker: what it changed is looked at, then we try again.
+                    if time.monotonic() > deadline:
+                        raise
+                    continue
+                self._cached = (sha256, release)
+                return release
 
     def rollback(self, name: str) -> Release:
         """Make a new release that pins what release `name` pinned. Nothing is removed.
@@ -297,35 +338,51 @@ class IndexStore:
         path = self.layout.leases / f"{release.name}-{secrets.token_hex(8)}.json"
         lease = Lease(release=release.name, expires=time.time() + self.settings.lease_s)
         try:
-            self.make_folders(self.layout.leases)
-            self.files.write_new(path, canonical_json(lease.model_dump(mode="json")))
-        except OSError:
+            self.files.make_folders(self.layout.leases)
+            self.files.create_file(path, canonical_json(lease.model_dump(mode="json")), durable=False)
+        except (OSError, StoreError):
             yield
             return
         try:
             yield
         finally:
-            with suppress(OSError):
+            with suppress(OSError, StoreError):
                 self.files.remove(path)
 
     # Inside
 
-    def _release(self, live: tuple[Release, str] | None, documents: dict[str, ReleaseEntry], reason: str) -> Release:
-        if live is not None and documents == live[0].documents:
-            return live[0]
-        release, sha256 = release_files.write_release(self.files, self.layout, live, documents, reason)
-        self._cached = (sha256, release)
-        return release
+    def _join(
+        self, live: tuple[Release, str] | None, changes: Mapping[str, VersionRef | None]
+    ) -> dict[str, ReleaseEntry]:
+        """The documents of the next release, once each version that it pins anew was found on the medium."""
+        documents = dict(live[0].documents) if live else {}
+        going = condemned.read_versions(self.files, self.layout)
+        for doc_key, ref in changes.items():
+            if ref is None:
+                documents.pop(doc_key, None)
+            elif documents.get(doc_key) != ref.entry:
+                if (doc_key, ref.version_id) in going:
+                    raise ConflictError(
+                        f"gc is removing version {ref.version_id}, which no release pins",
+                        subject=ref.entry.doc_id,
+                        next_step="Build the document again.",
+                    )
+                path = self.layout.version(doc_key, ref.version_id) / MANIFEST
+                read_checked(self.files.uncached(), path, ref.entry.manifest_sha256)
+                documents[doc_key] = ref.entry
+        return documents
 
     def publishing(self) -> AbstractContextManager[None]:
-        """Hold the lock under which releases change; OSError inside becomes StoreError."""
+        """Hold the lock under which releases change, where there are locks; OSError inside becomes StoreError."""
         return self._writing(self.layout.folder, self.layout.publish_lock, "the right to publish")
 
     @contextmanager
     def _writing(self, folder: Path, lock: Path, what: str) -> Iterator[None]:
         try:
-            self._check_medium(folder)
-            self.make_folders(folder)
+            if not self._is_trusted:
+                self.files.check_medium(folder, allow_network_disk=self.settings.allow_network_disk)
+                self._is_trusted = True
+            self.files.make_folders(folder)
             with self.files.lock(lock, self.settings.lock_timeout_s, what=what):
                 yield
         except OSError as error:
@@ -346,18 +403,6 @@ class IndexStore:
         if self._cached[1].name != pointer.release:
             raise CorruptIndexError(f"names release {pointer.release}", subject=str(self.layout.current))
         return self._cached[1], pointer.sha256
-
-    def _check_medium(self, folder: Path) -> None:
-        if self._is_trusted:
-            return
-        reason = None if self.settings.allow_network_disk else self.files.find_distrust(folder)
-        if reason is not None:
-            raise StoreError(
-                reason,
-                subject=str(self.layout.folder),
-                next_step="Put the index on a local disk, or set store.allow_network_disk if only one machine writes.",
-            )
-        self._is_trusted = True
 
     def _check_parent(
         self,
@@ -389,15 +434,10 @@ class IndexStore:
         changes = read_record(parent.read_file(CHANGES), Changes, subject=CHANGES)
         return parent, changes.tombstones
 
-    def make_folders(self, folder: Path) -> None:
-        """Create a folder and what is missing above it, durably."""
-        missing = []
-        while not self.files.exists(folder):
-            missing.append(folder)
-            folder = folder.parent
-        for path in reversed(missing):
-            self.files.make_folder(path)
-            self.files.sync_folder(path.parent)
+
+def _in_order(names: list[str]) -> tuple[str, ...]:
+    numbers = sorted(number for name in names if (number := version_number(name)) is not None)
+    return tuple(version_name(number) for number in numbers)
 
 
 def _entry(manifest: Manifest, sha256: str) -> ReleaseEntry:

@@ -69,6 +69,11 @@ class Layout:
         return self.folder / ".publish.lock"
 
     @property
+    def condemned(self) -> Path:
+        """The file in which gc says, in a bucket, what it is about to remove."""
+        return self.folder / "condemned.json"
+
+    @property
     def releases(self) -> Path:
         """The folder of release files."""
         return self.folder / "releases"

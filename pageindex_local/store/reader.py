@@ -11,7 +11,7 @@ from pageindex_local.errors import CorruptIndexError, FormatVersionError, IndexN
 from pageindex_local.ids import sha256_hex
 from pageindex_local.records import Graft, Node, SectionTree, Span
 from pageindex_local.store import layout
-from pageindex_local.store.files import FileSystem
+from pageindex_local.store.files import FileReader
 from pageindex_local.store.records import FORMAT_VERSION, Changes, Grafts, Manifest, StoredPage
 
 _Record = TypeVar("_Record", bound=BaseModel)
@@ -58,14 +58,14 @@ def _format_version(data: bytes) -> int | None:
         return None
 
 
-def read_checked(files: FileSystem, path: Path, sha256: str | None, size_bytes: int | None = None) -> bytes:
+def read_checked(files: FileReader, path: Path, sha256: str | None, size_bytes: int | None = None) -> bytes:
     """A file whose hash is known.
 
     Raises:
         CorruptIndexError: missing, or not the bytes that the hash names.
     """
     try:
-        data = files.read_bytes(path)
+        data = files.read_bytes(path) if sha256 is None else files.read_known(path, sha256)
     except FileNotFoundError:
         raise CorruptIndexError(
             "is missing", subject=str(path), next_step="Restore it from a copy, or build the document again."
@@ -86,7 +86,7 @@ class StoredVersion:
     """
 
     def __init__(
-        self, files: FileSystem, folder: Path, doc_key: str, version_id: str, manifest_sha256: str | None
+        self, files: FileReader, folder: Path, doc_key: str, version_id: str, manifest_sha256: str | None
     ) -> None:
         self._files = files
         self._folder = folder
@@ -112,6 +112,14 @@ class StoredVersion:
     def version_id(self) -> str:
         """Such as `v000007`."""
         return self.manifest.version_id
+
+    def read_manifest(self) -> bytes:
+        """The bytes of the manifest.
+
+        Raises:
+            CorruptIndexError: missing or altered meanwhile.
+        """
+        return read_checked(self._files, self._folder / layout.MANIFEST, self.manifest_sha256)
 
     def read_file(self, name: str) -> bytes:
         """The bytes of one of the version's files, checked against the manifest.

@@ -1,13 +1,47 @@
-"""Releases and the pointer to the live one: read, checked, written under a lock. Does not look into versions."""
+"""Releases and the pointer to the live one: read, checked, written. Does not look into versions.
 
+A release is what the parent chain from CURRENT leads to. Any other release file never became live: its publisher died,
+or was overtaken by another. Where its number is not above the live one's it never can become live, for the swap of
+CURRENT that would make it so expects an older one.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pageindex_local.errors import CorruptIndexError, IndexNotFoundError
+from pydantic import BaseModel
+
+from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, StoreError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store.files import FileSystem
-from pageindex_local.store.layout import TEMPORARY, Layout, canonical_json, release_name, temporary_name
+from pageindex_local.store.layout import Layout, canonical_json, release_name
 from pageindex_local.store.reader import read_checked, read_record
 from pageindex_local.store.records import FORMAT_VERSION, Pointer, Release, ReleaseEntry
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The releases that are or were live and are kept: name -> sha256 of the file, newest first.
+
+    `missing` is the parent of the oldest, where it has one: gc removed it, or it stayed where a bundle came from.
+    """
+
+    hashes: dict[str, str]
+    missing: str | None
+
+    def dead_numbers(self, numbers: list[int]) -> list[int]:
+        """Of the numbers of release files those that never became live and never can."""
+        live = int(next(iter(self.hashes)))
+        first = int(self.missing) if self.missing is not None else 0
+        return [number for number in numbers if first < number < live and release_name(number) not in self.hashes]
+
+
+class _Link(BaseModel):
+    """What of a release names its place among the others."""
+
+    name: str
+    parent: str | None
+    parent_sha256: str | None
 
 
 def now() -> str:
@@ -32,8 +66,8 @@ def read_pointer(files: FileSystem, layout: Layout) -> Pointer | None:
     try:
         data = files.read_bytes(layout.current)
     except FileNotFoundError:
-        # One release without CURRENT is what a crash before the very first publication leaves; more is a loss.
-        if len(list_numbers(files, layout)) > 1:
+        # What a crash before the very first publication leaves is no loss.
+        if _has_followers(files, layout):
             raise CorruptIndexError(
                 "is missing although the collection has releases",
                 subject=subject,
@@ -44,6 +78,36 @@ def read_pointer(files: FileSystem, layout: Layout) -> Pointer | None:
     if data != pointer_bytes(pointer):
         raise CorruptIndexError("is not the text that was written", subject=subject, next_step="Restore the file.")
     return pointer
+
+
+def _has_followers(files: FileSystem, layout: Layout) -> bool:
+    """Whether a release file follows another that is there: so CURRENT once named the first of them."""
+    names = [release_name(number) for number in list_numbers(files, layout)]
+    if len(names) < 2:
+        return False
+    links = (_Link.model_validate_json(files.read_bytes(layout.release(name))) for name in names)
+    try:
+        return any(link.parent in names for link in links)
+    except (ValueError, OSError):
+        return True
+
+
+def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> Chain:
+    """The live release and those before it.
+
+    Raises:
+        CorruptIndexError: one of them is damaged.
+    """
+    hashes = {live[0].name: live[1]}
+    name, sha256 = live[0].parent, live[0].parent_sha256
+    while name is not None and sha256 is not None:
+        path = layout.release(name)
+        if not files.exists(path):
+            return Chain(hashes, name)
+        link = read_record(read_checked(files, path, sha256), _Link, subject=str(path))
+        hashes[name] = sha256
+        name, sha256 = link.parent, link.parent_sha256
+    return Chain(hashes, None)
 
 
 def pointer_bytes(pointer: Pointer) -> bytes:
@@ -76,60 +140,59 @@ def write_release(
     reason: str,
     at_least: int = 1,
 ) -> tuple[Release, str]:
-    """Write the next release and make it live. The caller holds the publish lock and has checked the parent.
+    """Write the next release and make it live. The caller is publishing and has checked the parent.
 
     Release numbers are never used twice, not even those of releases that a crash kept from becoming live. `at_least`
     asks for a higher one than the next.
+
+    Raises:
+        ConflictError: the parent is not the live release any more.
     """
-    number = max(at_least, max(list_numbers(files, layout), default=0) + 1)
-    release = Release(
-        format_version=FORMAT_VERSION,
-        name=release_name(number),
-        parent=parent[0].name if parent else None,
-        parent_sha256=parent[1] if parent else None,
-        created_at=now(),
-        reason=reason,
-        documents=dict(sorted(documents.items())),
-    )
-    data = canonical_json(release.model_dump(mode="json"), indent=None)
-    install_release(files, layout, release.name, data, live_number=int(parent[0].name) if parent else 0)
-    return release, sha256_hex(data)
+    while True:
+        number = max(at_least, max(list_numbers(files, layout), default=0) + 1)
+        release = Release(
+            format_version=FORMAT_VERSION,
+            name=release_name(number),
+            parent=parent[0].name if parent else None,
+            parent_sha256=parent[1] if parent else None,
+            created_at=now(),
+            reason=reason,
+            documents=dict(sorted(documents.items())),
+        )
+        data = canonical_json(release.model_dump(mode="json"), indent=None)
+        try:
+            install_release(files, layout, release.name, data, parent)
+        except FileExistsError:
+            at_least = number + 1  # another publisher took the number a moment ago
+            continue
+        return release, sha256_hex(data)
 
 
-def install_release(files: FileSystem, layout: Layout, name: str, data: bytes, *, live_number: int) -> None:
-    """Write the file of a release and make it live. The caller holds the publish lock.
+def install_release(
+    files: FileSystem, layout: Layout, name: str, data: bytes, parent: tuple[Release, str] | None
+) -> None:
+    """Write the file of a release and make it live. The caller is publishing.
 
-    Releases above the live one never became live (a crash came between); they go first, so that nobody takes them for
-    history later.
+    Raises:
+        FileExistsError: there is another release file of that name.
+        ConflictError: the parent is not the live release any more.
     """
-    remove_unfinished(files, layout)
-    if not files.exists(layout.releases):
-        files.make_folder(layout.releases)
-        files.sync_folder(layout.folder)
-    for number in list_numbers(files, layout):
-        if number > live_number:
-            files.remove(layout.release(release_name(number)))
-    temporary = layout.releases / temporary_name()
-    files.write_new(temporary, data)
-    files.sync_file(temporary)
-    files.rename(temporary, layout.release(name))
-    files.sync_folder(layout.releases)
-    set_current(files, layout, name, sha256_hex(data))
-
-
-def set_current(files: FileSystem, layout: Layout, name: str, sha256: str) -> None:
-    """Swap the pointer. The caller holds the publish lock."""
-    pointer = Pointer(format_version=FORMAT_VERSION, release=name, sha256=sha256)
-    temporary = layout.folder / temporary_name()
-    files.write_new(temporary, pointer_bytes(pointer))
-    files.sync_file(temporary)
-    files.replace(temporary, layout.current)
-    files.sync_folder(layout.folder)
-
-
-def remove_unfinished(files: FileSystem, layout: Layout) -> None:
-    """Remove what crashed publishers and imports left. The caller holds the publish lock."""
     for folder in (layout.folder, layout.releases):
-        for name in files.list_names(folder):
-            if name.startswith(TEMPORARY):
-                files.remove(folder / name)
+        files.clear_unfinished(folder)
+    files.make_folders(layout.releases)
+    files.create_file(layout.release(name), data)
+    files.replace_file(
+        layout.current,
+        pointer_bytes(_pointer(name, sha256_hex(data))),
+        pointer_bytes(_pointer(parent[0].name, parent[1])) if parent else None,
+    )
+    # The release is live. What lies between it and its parent is dead, and may as well be removed by the next one.
+    before = int(parent[0].name) if parent else 0
+    with suppress(OSError, StoreError):
+        for number in list_numbers(files, layout):
+            if before < number < int(name):
+                files.remove(layout.release(release_name(number)))
+
+
+def _pointer(name: str, sha256: str) -> Pointer:
+    return Pointer(format_version=FORMAT_VERSION, release=name, sha256=sha256)

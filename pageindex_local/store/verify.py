@@ -78,6 +78,7 @@ def verify_index(store: IndexStore, *, deep: bool = False, progress: Progress = 
     Without `deep` every file is hashed against what its manifest, release or successor says of it. With it trees and
     pages are read as well: invariants, logical hashes and the nested JSON are computed anew.
     """
+    store = store.uncached()
     found = _Findings()
     _check_releases(store, found)
     _find_unpinned(store, found)
@@ -114,6 +115,9 @@ def _check_releases(store: IndexStore, found: _Findings) -> None:
         name = release_name(number)
         if number > live:
             found.leftovers.append(str(layout.release(name)))
+            continue
+        if expected is not None and number > int(expected[0]):
+            found.leftovers.append(str(layout.release(name)))  # its publisher was overtaken
             continue
         if expected is not None and expected[0] != name:
             found.add(layout.release(expected[0]), "is missing although a newer release names it")
@@ -162,11 +166,10 @@ def _find_unpinned(store: IndexStore, found: _Findings) -> None:
             for name in files.list_names(layout.versions(doc_key))
             if name.startswith(TEMPORARY) or names.version_number(name) is None
         )
-        unpinned.extend(
-            (doc_key, version_id)
-            for version_id in store.version_ids(doc_key)
-            if (doc_key, version_id) not in found.versions
-        )
+        whole = store.version_ids(doc_key)
+        begun = set(store.begun_version_ids(doc_key)) - set(whole)
+        found.leftovers.extend(str(layout.version(doc_key, version_id)) for version_id in sorted(begun))
+        unpinned.extend((doc_key, version_id) for version_id in whole if (doc_key, version_id) not in found.versions)
     for folder in (layout.folder, layout.releases):
         found.leftovers.extend(str(folder / name) for name in files.list_names(folder) if name.startswith(TEMPORARY))
     for doc_key, version_id in unpinned:

@@ -1,8 +1,7 @@
-"""A draft in, the files of one immutable version out, written so that a crash leaves all of it or nothing."""
+"""A draft in, the content of the files of one immutable version out. Writes nothing."""
 
 import dataclasses
 from collections.abc import Iterator
-from pathlib import Path
 
 from pageindex_local.errors import StoreError, TreeError
 from pageindex_local.export import to_pageindex
@@ -10,7 +9,6 @@ from pageindex_local.ids import hash_parts, sha256_hex
 from pageindex_local.records import LineRole, Page, SectionTree
 from pageindex_local.store import layout
 from pageindex_local.store.columns import write_nodes, write_pages
-from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import canonical_json
 from pageindex_local.store.records import (
     FORMAT_VERSION,
@@ -137,29 +135,6 @@ def build_files(
     )
     files[layout.MANIFEST] = canonical_json(manifest.model_dump(mode="json"))
     return files
-
-
-def write_folder(files: FileSystem, folder: Path, contents: dict[str, bytes]) -> None:
-    """Write a new folder with its files in one visible step. The caller holds a lock; the parent folder exists.
-
-    Raises:
-        FileExistsError: the folder is there already.
-    """
-    temporary = folder.parent / layout.temporary_name()
-    files.make_folder(temporary)
-    for name, data in contents.items():
-        files.write_new(temporary / name, data)
-        files.sync_file(temporary / name)
-    files.sync_folder(temporary)
-    files.rename(temporary, folder)
-    files.sync_folder(folder.parent)
-
-
-def remove_unfinished(files: FileSystem, folder: Path) -> None:
-    """Remove what crashed writers left in a folder. The caller holds the lock of that folder's writers."""
-    for name in files.list_names(folder):
-        if name.startswith(layout.TEMPORARY):
-            files.remove(folder / name)
 
 
 def _check_order(tree: SectionTree) -> None:

@@ -6,27 +6,27 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.errors import ConflictError
-from pageindex_local.store.files import FileSystem, LocalFiles
+from pageindex_local.store.disk import DiskFiles, LocalFiles
 from tests.faults.disk import MemoryFiles
 
 
-def local(root: Path) -> tuple[FileSystem, Path]:
+def local(root: Path) -> tuple[DiskFiles, Path]:
     return LocalFiles(), root
 
 
-def memory(root: Path) -> tuple[FileSystem, Path]:
+def memory(root: Path) -> tuple[DiskFiles, Path]:
     files = MemoryFiles()
     files.make_folder(Path("/disk"))
     return files, Path("/disk")
 
 
 @pytest.fixture(params=[local, memory], ids=["local", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[FileSystem, Path]:
-    make: Callable[[Path], tuple[FileSystem, Path]] = request.param
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[DiskFiles, Path]:
+    make: Callable[[Path], tuple[DiskFiles, Path]] = request.param
     return make(tmp_path)
 
 
-Place = tuple[FileSystem, Path]
+Place = tuple[DiskFiles, Path]
 
 
 def test_write_new_gives_back_its_bytes(place: Place) -> None:

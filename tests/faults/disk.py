@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pageindex_local.store.disk import DiskFiles
+
 
 class PowerCut(BaseException):
     """The process ends here. Not an Exception, so that nothing handles it."""
@@ -32,8 +34,8 @@ class _Node:
 Hook = Callable[[str, Path], None]
 
 
-class MemoryFiles:
-    """`FileSystem` in memory. `hook` is called with each changing operation's name and path before it happens."""
+class MemoryFiles(DiskFiles):
+    """`DiskFiles` in memory. `hook` is called with each changing operation's name and path before it happens."""
 
     def __init__(self, hook: Hook | None = None) -> None:
         self.root = _Node(is_folder=True)
@@ -61,6 +63,9 @@ class MemoryFiles:
         if node is None:
             raise FileNotFoundError(errno.ENOENT, "No such file", str(path))
         return float(node.changed_at)
+
+    def total_bytes(self, folder: Path) -> int:
+        return sum(len(data) for path, data in self.files().items() if path.is_relative_to(folder))
 
     # Changing
 
@@ -101,8 +106,8 @@ class MemoryFiles:
         if self.exists(path):
             self._drop(path)
 
-    def find_distrust(self, folder: Path) -> str | None:
-        return None
+    def check_medium(self, folder: Path, *, allow_network_disk: bool) -> None:
+        pass
 
     @contextmanager
     def lock(self, path: Path, timeout_s: float, *, what: str) -> Iterator[None]:

@@ -17,7 +17,7 @@ from pageindex_local.errors import (
 )
 from pageindex_local.ids import make_doc_key
 from pageindex_local.records import Line, Page
-from pageindex_local.store.files import LocalFiles
+from pageindex_local.store.disk import LocalFiles
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import NODES, PAGES, TREE
 from pageindex_local.tree.match_report import Added, MatchReport

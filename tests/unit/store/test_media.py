@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.errors import StoreError
-from pageindex_local.store.files import LocalFiles
+from pageindex_local.store import media
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.media import find_distrust
 from tests.store_samples import publish_sections, sample_sections, store_settings
@@ -43,22 +43,25 @@ def test_find_distrust_without_a_table_has_nothing_to_say() -> None:
     assert find_distrust(Path("/anywhere"), "") is None
 
 
-class _Shared(LocalFiles):
-    def find_distrust(self, folder: Path) -> str | None:
-        return find_distrust(Path("/srv/share/indexes"), TABLE)
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder that the mount table says lies on NFS."""
+    line = f"40 21 0:44 / {tmp_path} rw,relatime shared:9 - nfs4 server:/export rw,vers=4.2\n"
+    monkeypatch.setattr(media, "read_mount_table", lambda: line)
+    return tmp_path
 
 
-def test_publish_on_a_network_disk_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    store = IndexStore(tmp_path / "index", "main", store_settings(), _Shared())
+def test_publish_on_a_network_disk_is_refused_before_anything_is_written(shared: Path) -> None:
+    store = IndexStore(shared / "index", "main", store_settings())
 
     with pytest.raises(StoreError, match="NFS"):
         publish_sections(store, sample_sections())
 
-    assert not (tmp_path / "index").exists()
+    assert list(shared.iterdir()) == []
 
 
-def test_publish_on_a_network_disk_works_where_settings_allow_it(tmp_path: Path) -> None:
-    store = IndexStore(tmp_path, "main", store_settings(allow_network_disk=True), _Shared())
+def test_publish_on_a_network_disk_works_where_settings_allow_it(shared: Path) -> None:
+    store = IndexStore(shared, "main", store_settings(allow_network_disk=True))
 
     publish_sections(store, sample_sections())
 
