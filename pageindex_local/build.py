@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from pageindex_local import __version__
 from pageindex_local.chunking import Chunk, cut_chunks
-from pageindex_local.grafts import apply_grafts, find_pins, mark_hand
+from pageindex_local.grafts.carry import apply_grafts, find_pins, mark_hand
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.evidence import HeadingEvidence
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.llm.prompts import PROMPT_VERSIONS
 from pageindex_local.parsing import parse_source
+from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.records import (
     Heading,
@@ -120,13 +121,15 @@ def may_use_model(settings: Settings) -> bool:
     return settings.summary.mode == "model" or settings.tree.strategy in ("auto", "model")
 
 
-def read_document(source: Source, previous: StoredVersion | None, settings: Settings) -> ParsedDocument:
+def read_document(
+    source: Source, previous: StoredVersion | None, settings: Settings, parser: ParserProcess | None = None
+) -> ParsedDocument:
     """The source as pages of lines, with what was put in by hand in the version before where that still applies.
 
     Raises:
         SourceError: the document cannot be read.
     """
-    document = parse_source(source, settings.parse)
+    document = parse_source(source, settings.parse, parser=parser)
     return document if previous is None else apply_grafts(document, previous.grafts(), settings.parse)
 
 
@@ -270,6 +273,7 @@ def build_document(
     settings: Settings,
     *,
     reuse_summaries: bool = True,
+    parser: ParserProcess | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> VersionDraft:
     """All stages in order. The model is opened by the first stage that asks it something.
@@ -280,6 +284,7 @@ def build_document(
         model: None where settings ask for no model.
         settings: all settings of the run.
         reuse_summaries: see `finish_tree`.
+        parser: reads PDFs; None starts one for this document.
         progress: told about each stage.
 
     Raises:
@@ -289,7 +294,7 @@ def build_document(
     """
     started = time.monotonic()
     progress.start("reading pages", None)
-    document = read_document(job.source, previous, settings)
+    document = read_document(job.source, previous, settings, parser)
     progress.start("finding headings", None)
     evidence = find_headings(document, settings.tree)
     chunks = split_chunks(document, evidence, model, settings)

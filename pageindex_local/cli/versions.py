@@ -1,12 +1,14 @@
 """`history`, `diff` and `resolve`: how a document changed, and what became of a section that was once cited."""
 
+import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
 from pageindex_local.cli.console import count_text, emit, emit_json, out_console
+from pageindex_local.cli.diff_text import change_lines, count_words, diff_json, markdown_lines, node_json, tell
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -21,17 +23,16 @@ from pageindex_local.cli.options import (
     open_store,
     read_release,
 )
-from pageindex_local.cli.tree import place_text, title_text
+from pageindex_local.cli.tree import place_text
+from pageindex_local.errors import IndexNotFoundError, SettingsError
 from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
-    from pageindex_local.records import Node
-    from pageindex_local.store.history import HistoryEntry, VersionDiff
-    from pageindex_local.store.reader import StoredVersion
+    from pageindex_local.store import IndexStore, StoredVersion
+    from pageindex_local.store.history import HistoryEntry, Resolution
+    from pageindex_local.store.records import Release
 
 _FORMATS = ("text", "markdown")
-# Kinds of change that a reader of the document would call one, in the order in which they are told.
-_TOLD = ("edited", "retitled", "moved", "renumbered", "resummarised")
 
 
 def register(app: typer.Typer) -> None:
@@ -44,14 +45,23 @@ def register(app: typer.Typer) -> None:
         diff,
         panel=VERSIONS,
         examples=(
+            "diff manual.pdf",
             "diff manual.pdf v000003 v000004",
-            "diff manual.pdf v000003 v000004 --format markdown",
+            "diff manual.pdf v000003 v000004 --markdown --text",
             "diff manual.pdf v000003 v000004 --node n2d44r5nhyoacq",
         ),
         needs_arguments=True,
     )
     add_command(
-        app, resolve, panel=VERSIONS, examples=("resolve n2d44r5nhyoacq", "resolve n2d44r5nhyoacq --release 000003")
+        app,
+        resolve,
+        panel=VERSIONS,
+        examples=(
+            "resolve n2d44r5nhyoacq",
+            "resolve n2d44r5nhyoacq --release 000003",
+            "resolve n2d44r5nhyoacq --text > section.md",
+        ),
+        needs_arguments=True,
     )
 
 
@@ -67,14 +77,20 @@ def history(
 
     store = open_store(index, collection, load_settings(None))
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in read_release(store, None).documents.items()}
-    entries = list_history(store, doc_keys[check_document(doc, doc_keys, "the current release")])
+    doc_key = doc_keys[check_document(doc, doc_keys, "the current release")]
+    entries = list_history(store, doc_key)
+    by_hand = {
+        entry.version_id: [graft.node_id for graft in store.open_version(doc_key, entry.version_id).grafts()]
+        for entry in entries
+    }
     if as_json:
-        emit_json({"doc_id": doc, "versions": [asdict(entry) for entry in entries]})
+        versions = [{**asdict(entry), "replaced_by_hand": by_hand[entry.version_id]} for entry in entries]
+        emit_json({"doc_id": doc, "versions": versions})
         return
-    _show_history(entries)
+    _show_history(entries, by_hand)
 
 
-def _show_history(entries: "tuple[HistoryEntry, ...]") -> None:
+def _show_history(entries: "tuple[HistoryEntry, ...]", by_hand: dict[str, list[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -86,7 +102,11 @@ def _show_history(entries: "tuple[HistoryEntry, ...]") -> None:
     table.add_column("changes", overflow="fold")
     table.add_column("releases", overflow="fold")
     for entry in reversed(entries):
-        told = ", ".join(f"{count} {kind}" for kind, count in entry.changes.items() if count and kind != "kept")
+        words = [f"{count} {kind}" for kind, count in entry.changes.items() if count and kind != "kept"]
+        if by_hand[entry.version_id]:
+            words.append(f"{len(by_hand[entry.version_id])} by hand")
+        if not entry.parent_version:
+            words = ["first version"]
         pins = entry.releases if len(entry.releases) <= 2 else (entry.releases[0], "…", entry.releases[-1])
         cells = (
             f"{entry.version_id}{'*' if entry.is_live else ''}",
@@ -95,7 +115,7 @@ def _show_history(entries: "tuple[HistoryEntry, ...]") -> None:
             str(entry.nodes),
             str(entry.usage.model_calls),
             count_text(entry.usage.input_tokens + entry.usage.output_tokens),
-            told if entry.parent_version else "first version",
+            ", ".join(words) or "nothing",
             " ".join(pins) or "none",
         )
         table.add_row(*(Text(cell) for cell in cells))
@@ -105,14 +125,24 @@ def _show_history(entries: "tuple[HistoryEntry, ...]") -> None:
 
 def diff(
     doc: DocArgument,
-    old: Annotated[str, typer.Argument(metavar="A", help="Older version.", show_default=False)],
-    new: Annotated[str, typer.Argument(metavar="B", help="Newer version.", show_default=False)],
+    old: Annotated[
+        str | None, typer.Argument(metavar="A", help="Older version (default: the one before B).", show_default=False)
+    ] = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="B", help="Newer version (default: the live one).", show_default=False)
+    ] = None,
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
     output_format: Annotated[
         str, typer.Option("--format", "-f", metavar="FORM", help=f"One of {', '.join(_FORMATS)}.")
     ] = "text",
+    markdown: Annotated[
+        bool, typer.Option("--markdown", metavar="", help="Write Markdown, for a pull request (as --format markdown).")
+    ] = False,
+    text: Annotated[
+        bool, typer.Option("--text", metavar="", help="Show how the text of every edited section changed, too.")
+    ] = False,
     node: Annotated[
         str | None, typer.Option("--node", "-n", metavar="NODE_ID", help="Show how the text of this section changed.")
     ] = None,
@@ -126,107 +156,56 @@ def diff(
 
     check_choice("--format", output_format, _FORMATS)
     store = open_store(index, collection, load_settings(None))
-    before = open_document(store, doc, version=old)
-    after = open_document(store, doc, version=new)
+    before, after = _two_versions(store, doc, old, new)
+    names = {"doc_id": doc, "old": before.version_id, "new": after.version_id}
     if node is not None:
-        text = diff_text(before, after, node)
+        unified = diff_text(before, after, node)
         if as_json:
-            emit_json({"doc_id": doc, "old": old, "new": new, "node_id": node, "diff": text})
+            emit_json({**names, "node_id": node, "diff": unified})
         else:
-            emit(inert(text, keep_lines=True) or "no difference")
+            emit(inert(unified, keep_lines=True) or "no difference")
         return
     changes = diff_versions(store, before, after)
+    trees = before.tree(), after.tree()
+    has_pages = after.manifest.has_pages
+
+    def read_diff(node_id: str) -> str:
+        return diff_text(before, after, node_id)
+
     if as_json:
-        emit_json({"doc_id": doc, **diff_json(changes)})
-    elif output_format == "markdown":
-        emit("\n".join(markdown_lines(doc, changes, after)))
+        emit_json({**names, **diff_json(changes)})
+    elif markdown or output_format == "markdown":
+        lines = markdown_lines(doc, changes, *trees, has_pages=has_pages, read_diff=read_diff if text else None)
+        emit("\n".join(lines))
     else:
-        emit("\n".join(text_lines(changes, before, after)))
+        told = tell(changes, *trees)
+        emit(f"{inert(doc)} {before.version_id} -> {after.version_id}: {count_words(told, changes)}")
+        for line in change_lines(changes, *trees, has_pages=has_pages):
+            emit(line)
+        for entry in told if text else ():
+            if "edited" in entry.what:
+                emit("\n" + inert(read_diff(entry.node.node_id), keep_lines=True))
 
 
-def diff_json(changes: "VersionDiff") -> dict[str, Any]:
-    """A difference as data: counts, then every node added, removed or changed."""
-    return {
-        "old": changes.old_version,
-        "new": changes.new_version,
-        "counts": changes.counts(),
-        "added": [
-            {**_node_json(node), "derived_from": list(changes.origins.get(node.node_id, ()))}
-            for node in changes.tree.added
-        ],
-        "removed": [{**_node_json(node), "into": changes.fates.get(node.node_id)} for node in changes.tree.removed],
-        "changed": [
-            {
-                "node_id": change.after.node_id,
-                "kinds": [kind.value for kind in change.kinds],
-                "before": _node_json(change.before),
-                "after": _node_json(change.after),
-            }
-            for change in changes.tree.changed
-        ],
-    }
+def _two_versions(
+    store: "IndexStore", doc: str, old: str | None, new: str | None
+) -> "tuple[StoredVersion, StoredVersion]":
+    after = open_document(store, doc, version=_version_name(new))
+    if old is None:
+        old = after.manifest.parent_version
+        if old is None:
+            raise IndexNotFoundError(
+                f"{after.version_id} is the first version, there is none before it",
+                subject=doc,
+                next_step="See `tree`.",
+            )
+    return open_document(store, doc, version=_version_name(old)), after
 
 
-def _node_json(node: "Node") -> dict[str, Any]:
-    return {
-        "node_id": node.node_id,
-        "parent_id": node.parent_id,
-        "title": node.title,
-        "first_page": node.first_page,
-        "last_page": node.last_page,
-        "first_line": node.span[0] + 1,
-        "last_line": node.span[1],
-    }
-
-
-def told_changes(changes: "VersionDiff") -> list[tuple[str, "Node", str]]:
-    """What a reader should be told, in document order of each kind: (sign, node, what about it)."""
-    told: list[tuple[str, Node, str]] = []
-    for node in changes.tree.added:
-        origins = changes.origins.get(node.node_id, ())
-        told.append(("+", node, f"split from {', '.join(origins)}" if origins else "added"))
-    for node in changes.tree.removed:
-        into = changes.fates.get(node.node_id)
-        told.append(("-", node, f"merged into {into}" if into else "removed"))
-    for change in changes.tree.changed:
-        kinds = [kind for kind in _TOLD if kind in {found.value for found in change.kinds}]
-        if not kinds or kinds == ["resummarised"]:  # another summary alone is our doing, not the document's
-            continue
-        was = f" (was: {inert(change.before.title)})" if change.before.title != change.after.title else ""
-        told.append(("~", change.after, ", ".join(kinds) + was))
-    return told
-
-
-def _summary_line(changes: "VersionDiff") -> str:
-    counts = ", ".join(f"{count} {kind}" for kind, count in changes.counts().items() if count)
-    return f"{changes.old_version} -> {changes.new_version}: {counts or 'no difference'}"
-
-
-def text_lines(changes: "VersionDiff", before: "StoredVersion", after: "StoredVersion") -> list[str]:
-    """A difference for the terminal: one line a section."""
-    lines = [_summary_line(changes)]
-    for sign, node, what in told_changes(changes):
-        version = before if sign == "-" else after
-        place = place_text(node, has_pages=version.manifest.has_pages)
-        lines.append(f"{sign} {title_text(node)}  [{place}]  {node.node_id}  {what}")
-    return lines
-
-
-def markdown_lines(doc: str, changes: "VersionDiff", after: "StoredVersion") -> list[str]:
-    """A difference as Markdown, for a pull request."""
-    lines = [f"### {_markdown(doc)}", "", f"`{changes.old_version}` → `{changes.new_version}`", ""]
-    rows = told_changes(changes)
-    if not rows:
-        return [*lines, "No section changed."]
-    lines += ["| | section | where | what |", "|---|---|---|---|"]
-    for sign, node, what in rows:
-        place = place_text(node, has_pages=after.manifest.has_pages)
-        lines.append(f"| {sign} | {_markdown(title_text(node))} | {place} | {_markdown(what)} |")
-    return lines
-
-
-def _markdown(text: str) -> str:
-    return "".join(f"\\{character}" if character in "\\`*_[]<>|#" else character for character in inert(text))
+def _version_name(version: str | None) -> str | None:
+    """`v000003` for `3` or `v3`."""
+    digits = (version or "").removeprefix("v")
+    return f"v{digits:0>6}" if digits.isdecimal() else version
 
 
 def resolve(
@@ -240,33 +219,54 @@ def resolve(
         str | None, typer.Option("--doc", "-d", metavar="DOC", help="Document to look in (default: all).")
     ] = None,
     release: ReleaseOption = None,
+    text: Annotated[
+        bool, typer.Option("--text", metavar="", help="Print the text of the section, as `replace --from` takes it.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a section id stands for: the section, or what became of it."""
-    from pageindex_local.store.history import NodeState, resolve_node
+    from pageindex_local.store.history import resolve_node
 
+    if text and as_json:
+        raise SettingsError("--text and --json exclude each other", subject="resolve")
     store = open_store(index, collection, load_settings(None))
     pinned = read_release(store, release)
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in pinned.documents.items()}
     doc_key = None if doc is None else doc_keys[check_document(doc, doc_keys, f"release {pinned.name}")]
+    if text:
+        from pageindex_local.grafts.section import PAGE_BREAK, find_section, read_section
+
+        doc_key, node = find_section(store, pinned, node_id, doc_key)
+        section = read_section(store.open_document(pinned, doc_key), node.node_id)
+        # Piped, it comes out byte for byte, so that it can be edited and put back.
+        emit(inert(section.text().replace(PAGE_BREAK, ""), keep_lines=True) if sys.stdout.isatty() else section.text())
+        return
     found = resolve_node(store, pinned, node_id, doc_key)
     if as_json:
-        node = None if found.node is None else _node_json(found.node)
+        node_record = None if found.node is None else node_json(found.node)
         record = {key: value for key, value in asdict(found).items() if key not in {"node", "doc_key"}}
-        emit_json({"release": pinned.name, **record, "node": node})
+        emit_json({"release": pinned.name, **record, "node": node_record})
         return
+    emit("\n".join(_resolution_lines(found, pinned, store)))
+
+
+def _resolution_lines(found: "Resolution", pinned: "Release", store: "IndexStore") -> list[str]:
+    entry = pinned.documents[found.doc_key]
     where = ""
     if found.node is not None:
-        has_pages = pinned.documents[found.doc_key].media_type.value == "application/pdf"
-        where = f"[{place_text(found.node, has_pages=has_pages)}]"
-    if found.state is NodeState.NODE:
-        emit(f"{inert(found.title)}  {where}  in {inert(found.doc_id)} {found.version_id}")
-    elif found.node is not None:
-        emit(
-            f"{inert(found.title)} was merged in {found.ended_in} into {inert(found.node.title)}  {where}  "
-            f"{found.node.node_id}  in {inert(found.doc_id)} {found.version_id}"
-        )
+        where = f"[{place_text(found.node, has_pages=entry.media_type.value == 'application/pdf')}]"
+    document = f"{inert(found.doc_id)} {found.version_id}"
+    title = inert(found.title)
+    if found.node is None:
+        lines = [f"“{title}” was removed in {found.ended_in} of {inert(found.doc_id)}"]
+    elif found.node.node_id == found.node_id:
+        lines = [f"{title}  {where}  in {document}"]
+        tree = store.open_document(pinned, found.doc_key).tree()
+        above = [inert(tree.nodes[node_id].title) for node_id in tree.path(found.node_id)[:-1]]
+        lines += [f"    in {' > '.join(above)}"] if above else []
     else:
-        emit(f"{inert(found.title)} was removed in {found.ended_in} of {inert(found.doc_id)}")
-    for piece in found.pieces:
-        emit(f"split off: {piece}")
+        lines = [
+            f"“{title}” was merged in {found.ended_in} into:",
+            f"{inert(found.node.title)}  {where}  {found.node.node_id}  in {document}",
+        ]
+    return [*lines, *(f"split off: {piece}" for piece in found.pieces)]

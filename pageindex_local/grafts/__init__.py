@@ -1,0 +1,1 @@
+"""Corrections made by hand: sections whose text is not the source's, carried from version to version."""
