@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Protocol
 
 from pageindex_local.build import BuildJob, Fingerprint, build_document, make_fingerprint
-from pageindex_local.errors import EmptySourceError, PageindexError
+from pageindex_local.errors import EmptySourceError, PageindexError, StoreError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.fakes import ExtractiveModel
 from pageindex_local.llm.lazy import LazyModel
+from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import SourceFile, find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
@@ -25,6 +26,9 @@ from pageindex_local.settings import ParseSettings, Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, VersionDraft, VersionRef
+
+# Above this the assets of a document cost more than they show: Dagster adds about half a second to each.
+MANY_DOCUMENTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +199,15 @@ def build_collection(
     model: LazyModel | None,
     builder: DocumentBuilder,
     *,
+    bulk_builder: DocumentBuilder | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> CollectionReport:
     """Build what changed and publish it as one release.
 
     A document that fails is reported and its last good version stays; the others are published. Where nothing changed,
-    no release is made and neither the model nor a parser is started.
+    no release is made and neither the model nor a parser is started. A version that an interrupted build wrote, and
+    that today's source and settings would give again, is published as it is. `bulk_builder` builds in place of
+    `builder` where there are more than `MANY_DOCUMENTS` to build.
 
     Raises:
         SourceError: an input is missing, or there is no document at all.
@@ -210,24 +217,40 @@ def build_collection(
     current = store.current()
     fingerprint = make_fingerprint(settings, model)
     planned = plan_collection(scope, current, settings.parse, fingerprint, progress=progress)
+    work = sum(entry.is_change and entry.source is not None for entry in planned)
+    if bulk_builder is not None and work > MANY_DOCUMENTS:
+        builder = bulk_builder
     changes: dict[str, VersionRef | None] = {}
     reports = []
+    done = 0
     for entry in planned:
-        report, ref = _build_planned(entry, current, store, builder)
+        if entry.is_change and entry.source is not None:
+            done += 1
+            progress.enter_document(entry.doc_id, done, work)
+        report, ref = _build_planned(entry, current, store, fingerprint, builder, resume=not scope.force)
         reports.append(report)
         if report.is_changed:
             changes[entry.doc_key] = ref
+    progress.leave_documents()
     release = current
     if changes:
         release = store.publish(changes, expected_parent=None if current is None else current.name)
+        progress.start("updating the full-text index", None)
         build_search_index(store, release, current)
+        progress.finish()
     return CollectionReport(
         None if release is None else release.name, release != current, tuple(reports), time.monotonic() - started
     )
 
 
 def _build_planned(
-    entry: PlannedDocument, current: Release | None, store: IndexStore, builder: DocumentBuilder
+    entry: PlannedDocument,
+    current: Release | None,
+    store: IndexStore,
+    fingerprint: Fingerprint,
+    builder: DocumentBuilder,
+    *,
+    resume: bool,
 ) -> tuple[DocumentReport, VersionRef | None]:
     old = None if current is None else current.documents.get(entry.doc_key)
     kept = DocumentReport(
@@ -246,7 +269,9 @@ def _build_planned(
         return replace(kept, error=entry.error, nodes_reused=0), None
     started = time.monotonic()
     try:
-        built = builder(BuildJob(entry.source, store.next_version_id(entry.doc_key), entry.parent_version))
+        built = _find_written(entry.source, store, fingerprint) if resume else None
+        if built is None:
+            built = builder(BuildJob(entry.source, store.next_version_id(entry.doc_key), entry.parent_version))
     except PageindexError as error:
         seconds = time.monotonic() - started
         return replace(kept, action=Action.FAIL, error=error, nodes_reused=0, seconds=seconds), None
@@ -263,6 +288,24 @@ def _build_planned(
         warnings=built.warnings,
     )
     return report, built.ref
+
+
+def _find_written(source: Source, store: IndexStore, fingerprint: Fingerprint) -> BuiltVersion | None:
+    """The version that a build wrote and could not publish, where it is whole and would come out the same today."""
+    try:
+        version = store.find_unpublished(source.doc_key)
+        if version is None or version.manifest.source_sha256 != source.sha256:
+            return None
+        if not fingerprint.accepts(version.manifest.settings_hash):
+            return None
+        for file in version.manifest.files:
+            version.read_file(file.name)
+        ref = store.version_ref(source.doc_key, version.version_id)
+    except StoreError:
+        return None
+    counts = version.manifest.counts
+    note = f"{version.version_id} was written by a build that was interrupted, and is published as it is"
+    return BuiltVersion(ref, Usage(), counts.nodes_reused, counts.nodes_rebuilt, (*version.manifest.warnings, note))
 
 
 def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Scope) -> Release | None:
@@ -302,7 +345,11 @@ def read_previous(store: IndexStore, job: BuildJob, fingerprint: Fingerprint) ->
 
 
 def estimate_document(
-    planned: PlannedDocument, store: IndexStore, settings: Settings, fingerprint: Fingerprint
+    planned: PlannedDocument,
+    store: IndexStore,
+    settings: Settings,
+    fingerprint: Fingerprint,
+    parser: ParserProcess | None = None,
 ) -> VersionDraft | None:
     """What building a document would give and cost, tried with a stand-in for the model; None where nothing is to do.
 
@@ -324,19 +371,23 @@ def estimate_document(
             cache_file=Path(folder) / "completions.sqlite",
         )
         try:
-            return build_document(job, previous, stand_in, settings, reuse_summaries=reuse)
+            return build_document(job, previous, stand_in, settings, reuse_summaries=reuse, parser=parser)
         finally:
             stand_in.close()
 
 
 def library_builder(
-    store: IndexStore, settings: Settings, model: LazyModel | None, progress: Progress = NO_PROGRESS
+    store: IndexStore,
+    settings: Settings,
+    model: LazyModel | None,
+    progress: Progress = NO_PROGRESS,
+    parser: ParserProcess | None = None,
 ) -> DocumentBuilder:
-    """A builder that runs the stages one after another in this process."""
+    """A builder that runs the stages one after another in this process; `parser` reads its PDFs and stays open."""
 
     def build(job: BuildJob) -> BuiltVersion:
         previous, reuse = read_previous(store, job, make_fingerprint(settings, model))
-        draft = build_document(job, previous, model, settings, reuse_summaries=reuse, progress=progress)
+        draft = build_document(job, previous, model, settings, reuse_summaries=reuse, parser=parser, progress=progress)
         ref = store.write_version(draft)
         return BuiltVersion(ref, draft.usage, draft.nodes_reused, draft.nodes_rebuilt, draft.warnings)
 

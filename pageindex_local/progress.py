@@ -6,6 +6,12 @@ from typing import Protocol
 class Progress(Protocol):
     """Told about long work. Calls come from one thread."""
 
+    def enter_document(self, doc_id: str, number: int, total: int) -> None:
+        """The stages that follow are those of one document, the so manyth (from 1) of so many."""
+
+    def leave_documents(self) -> None:
+        """The stages that follow are no document's."""
+
     def start(self, stage: str, total: int | None) -> None:
         """A stage begins, with so many steps (None: unknown)."""
 
@@ -18,6 +24,12 @@ class Progress(Protocol):
 
 class NoProgress:
     """Shows nothing."""
+
+    def enter_document(self, doc_id: str, number: int, total: int) -> None:
+        """Ignore."""
+
+    def leave_documents(self) -> None:
+        """Ignore."""
 
     def start(self, stage: str, total: int | None) -> None:
         """Ignore."""

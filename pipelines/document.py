@@ -41,7 +41,7 @@ def pages(source_document: BuildJob, workspace: dg.ResourceParam[Workspace]) -> 
     """The document as pages of lines in reading order."""
     workspace.progress.start("reading pages", None)
     with final_errors():
-        document = parse_source(source_document.source, workspace.settings.parse)
+        document = parse_source(source_document.source, workspace.settings.parse, parser=workspace.parser)
     return dg.Output(
         document,
         metadata={

@@ -10,6 +10,7 @@ from pageindex_local.build import BuildJob, BuiltTree
 from pageindex_local.collection import BuiltVersion, DocumentBuilder, Scope
 from pageindex_local.errors import PageindexError, TreeError
 from pageindex_local.llm.lazy import LazyModel
+from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.records import ParsedDocument
 from pageindex_local.settings import Settings
@@ -42,14 +43,19 @@ class HandOver(dg.IOManager):
 
 @contextmanager
 def dagster_builder(
-    store: IndexStore, settings: Settings, model: LazyModel | None, progress: Progress = NO_PROGRESS
+    store: IndexStore,
+    settings: Settings,
+    model: LazyModel | None,
+    progress: Progress = NO_PROGRESS,
+    parser: ParserProcess | None = None,
 ) -> Iterator[DocumentBuilder]:
     """A builder that materialises the assets of one document at a time, on an instance that vanishes afterwards.
 
-    Stage outputs are handed over in memory. What a step raises comes out as the library's own error.
+    Stage outputs are handed over in memory; `parser` reads the PDFs and stays open. What a step raises comes out as the
+    library's own error.
     """
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    workspace = Workspace(store, settings, model, Scope(()), progress)
+    workspace = Workspace(store, settings, model, Scope(()), progress, parser=parser)
     with dg.DagsterInstance.ephemeral() as instance:
 
         def build(job: BuildJob) -> BuiltVersion:

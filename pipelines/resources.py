@@ -13,6 +13,7 @@ from pageindex_local.collection import Scope
 from pageindex_local.errors import SourceError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import LazyModel, open_lazily
+from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.settings import Settings, read_settings
@@ -22,7 +23,11 @@ from pageindex_local.store.records import VersionRef
 
 @dataclass
 class Workspace:
-    """One collection being built. `jobs` are the documents whose work is known already (the command line's)."""
+    """One collection being built.
+
+    `jobs` are the documents whose work is known already (the command line's). `parser` reads PDFs; where there is none,
+    each starts one of its own.
+    """
 
     store: IndexStore
     settings: Settings
@@ -30,6 +35,7 @@ class Workspace:
     scope: Scope
     progress: Progress = NO_PROGRESS
     jobs: dict[str, BuildJob] = field(default_factory=dict)
+    parser: ParserProcess | None = None
 
     def fingerprint(self) -> Fingerprint:
         """What decides the content of a version beside its source."""

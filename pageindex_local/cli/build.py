@@ -1,6 +1,7 @@
 """`build`: sources in, a published release out, a table of what it cost."""
 
 import contextlib
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,7 +30,7 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
-from pageindex_local.errors import SourceError
+from pageindex_local.errors import SettingsError, SourceError
 from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         PlannedDocument,
     )
     from pageindex_local.llm.lazy import LazyModel
+    from pageindex_local.parsing.parser_process import ParserProcess
     from pageindex_local.progress import Progress
     from pageindex_local.settings import Settings
     from pageindex_local.store.index import IndexStore
@@ -106,6 +108,16 @@ def build(
     no_dagster: Annotated[
         bool, typer.Option("--no-dagster", metavar="", help="Run the library alone; the result is the same.")
     ] = False,
+    password_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--password-file",
+            metavar="FILE",
+            help="Passwords for encrypted PDFs, one a line; `-` reads standard input. They are not kept.",
+            dir_okay=False,
+            allow_dash=True,
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -119,16 +131,24 @@ def build(
     settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
 
     from pageindex_local.build import make_fingerprint, may_use_model
-    from pageindex_local.collection import Scope, build_collection, estimate_document, plan_collection
+    from pageindex_local.collection import (
+        Scope,
+        build_collection,
+        estimate_document,
+        library_builder,
+        plan_collection,
+    )
     from pageindex_local.llm.lazy import open_lazily
+    from pageindex_local.parsing.parser_process import ParserProcess
     from pageindex_local.store.index import IndexStore
 
     store = IndexStore(index, collection, settings.store)
     cache_file = store.layout.work / "completions.sqlite"
     local_model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
     scope = Scope(tuple(source), tuple(exclude or ()), keep_missing=keep_missing, force=force)
+    parser = ParserProcess(read_passwords(password_file))
     if check or plan:
-        with show_progress(quiet) as progress:
+        with show_progress(quiet) as progress, parser:
             fingerprint = make_fingerprint(settings, local_model)
             planned = plan_collection(scope, store.current(), settings.parse, fingerprint, progress=progress)
             estimates = {}
@@ -136,15 +156,17 @@ def build(
                 progress.start("estimating", len(planned))
                 for entry in planned:
                     with contextlib.suppress(SourceError):  # building it will say why
-                        estimates[entry.doc_id] = estimate_document(entry, store, settings, fingerprint)
+                        estimates[entry.doc_id] = estimate_document(entry, store, settings, fingerprint, parser)
                     progress.advance()
         _show_plan(planned, estimates, as_json=as_json)
         raise typer.Exit(WOULD_CHANGE if check and any(entry.is_change for entry in planned) else 0)
     with show_progress(quiet) as progress, contextlib.ExitStack() as stack:
         if local_model is not None:
             stack.callback(local_model.close)
-        builder = _choose_builder(store, settings, local_model, progress, stack, no_dagster=no_dagster)
-        report = build_collection(scope, store, settings, local_model, builder, progress=progress)
+        stack.enter_context(parser)
+        library = library_builder(store, settings, local_model, progress, parser)
+        builder = library if no_dagster else _dagster_builder(store, settings, local_model, parser, progress, stack)
+        report = build_collection(scope, store, settings, local_model, builder, bulk_builder=library, progress=progress)
     for document in report.documents:
         if document.error is not None:
             report_error(document.error)
@@ -155,20 +177,15 @@ def build(
     raise typer.Exit(report.exit_code)
 
 
-def _choose_builder(
+def _dagster_builder(
     store: "IndexStore",
     settings: "Settings",
     model: "LazyModel | None",
+    parser: "ParserProcess",
     progress: "Progress",
     stack: contextlib.ExitStack,
-    *,
-    no_dagster: bool,
 ) -> "DocumentBuilder":
-    """The library's builder, or one that starts Dagster when the first document has to be built."""
-    from pageindex_local.collection import library_builder
-
-    if no_dagster:
-        return library_builder(store, settings, model, progress)
+    """A builder that starts Dagster when the first document has to be built."""
     started: list[DocumentBuilder] = []
 
     def build_under_dagster(job: "BuildJob") -> "BuiltVersion":
@@ -176,10 +193,29 @@ def _choose_builder(
             progress.start("starting Dagster", None)
             from pipelines.in_process import dagster_builder
 
-            started.append(stack.enter_context(dagster_builder(store, settings, model, progress)))
+            started.append(stack.enter_context(dagster_builder(store, settings, model, progress, parser)))
         return started[0](job)
 
     return build_under_dagster
+
+
+def read_passwords(file: Path | None) -> tuple[str, ...]:
+    """The lines of a password file that are not empty.
+
+    Raises:
+        SettingsError: it cannot be read, or holds no password.
+    """
+    if file is None:
+        return ()
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+        raise SettingsError(f"cannot be read ({reason})", subject=str(file)) from None
+    passwords = tuple(line for line in text.splitlines() if line)
+    if not passwords:
+        raise SettingsError("holds no password", subject=str(file), next_step="Write one password a line.")
+    return passwords
 
 
 def report_json(report: "CollectionReport") -> dict[str, object]:

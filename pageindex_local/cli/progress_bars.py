@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+_NAME_CHARS = 30
+
 
 class BarProgress:
     """Shows the current stage of the current document as one bar."""
@@ -22,12 +24,22 @@ class BarProgress:
         self._task: TaskID | None = None
         self._done = 0
         self._total: int | None = None
+        self._document = ""
+
+    def enter_document(self, doc_id: str, number: int, total: int) -> None:
+        """Put number and name before the stages that follow, where there are several documents."""
+        name = doc_id if len(doc_id) <= _NAME_CHARS else f"…{doc_id[1 - _NAME_CHARS :]}"
+        self._document = f"{number:,}/{total:,} {name}: " if total > 1 else ""
+
+    def leave_documents(self) -> None:
+        """Show the stages that follow by themselves."""
+        self._document = ""
 
     def start(self, stage: str, total: int | None) -> None:
         """Replace the bar by one for this stage."""
         self.finish()
         self._done, self._total = 0, total
-        self._task = self._bars.add_task(inert(stage), total=total, count=_count(0, total))
+        self._task = self._bars.add_task(inert(self._document + stage), total=total, count=_count(0, total))
 
     def advance(self, steps: int = 1) -> None:
         """Move the bar."""

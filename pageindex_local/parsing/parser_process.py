@@ -1,22 +1,27 @@
 """A PDF source in, its records out, read by a child process that may crash, hang or grow without harm to this one."""
 
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from pageindex_local.errors import DamagedSourceError, SourceError, SourceLimitError
+from pageindex_local.errors import DamagedSourceError, EncryptedSourceError, SourceError, SourceLimitError
 from pageindex_local.parsing.assemble import assemble_document
 from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.parsing.wire import Request, decode_record, encode_request
 from pageindex_local.records import ParsedDocument, Source
 from pageindex_local.settings import ParseSettings
 
-_PAGES_PER_CHILD = 5_000  # then a fresh one: native libraries have leaked before
+# After so much a fresh child takes over: native libraries have leaked before, and memory once taken is seldom returned.
+_PAGES_PER_CHILD = 5_000
+_DOCUMENTS_PER_CHILD = 500
+_RESIDENT_BYTES_PER_CHILD = 500_000_000
 _CLOSE_TIMEOUT_S = 5.0
 
 
@@ -25,12 +30,17 @@ class ParserProcess:
 
     Starting costs most of a second, so keep one for a run over many documents. Use it as a context manager, from one
     thread at a time.
+
+    Args:
+        passwords: tried in turn for documents that need one. They go to the child through its pipe and nowhere else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, passwords: Sequence[str] = ()) -> None:
         self._child: subprocess.Popen[bytes] | None = None
         self._messages: IO[bytes] | None = None
         self._pages = 0
+        self._documents = 0
+        self._passwords = tuple(passwords)
         self._program = _bootstrap()
 
     def __enter__(self) -> Self:
@@ -42,15 +52,24 @@ class ParserProcess:
         self.close()
 
     def parse(self, source: Source, settings: ParseSettings, *, password: str | None = None) -> ParsedDocument:
-        """The parsed document.
+        """The parsed document. With `password` no other one is tried.
 
         Raises:
             SourceError: what the child raised; `SourceLimitError` where it took too long or too much memory, and
                 `DamagedSourceError` where it crashed.
         """
-        records = self._records(Request(source, settings, password))
+        candidates: Sequence[str | None] = [password] if password is not None else self._passwords or [None]
+        for candidate in candidates[:-1]:
+            try:
+                return self._parse(Request(source, settings, candidate))
+            except EncryptedSourceError:
+                continue
+        return self._parse(Request(source, settings, candidates[-1]))
+
+    def _parse(self, request: Request) -> ParsedDocument:
+        records = self._records(request)
         try:
-            return assemble_document(source, records)
+            return assemble_document(request.source, records)
         finally:
             records.close()
 
@@ -62,13 +81,14 @@ class ParserProcess:
         if self._messages is not None:
             self._messages.close()
             self._messages = None
-        self._pages = 0
+        self._pages = self._documents = 0
 
     def _records(self, request: Request) -> Generator[Head | PageRecord | End, None, None]:
-        if self._pages >= _PAGES_PER_CHILD or (self._child is not None and self._child.poll() is not None):
+        if self._child is not None and (self._is_worn(self._child) or self._child.poll() is not None):
             self.close()
         if self._child is None:
             self._start()
+        self._documents += 1
         child = self._child
         assert child is not None
         assert child.stdin is not None
@@ -110,6 +130,13 @@ class ParserProcess:
             timer.cancel()
             if not finished or late.is_set():
                 self.close()
+
+    def _is_worn(self, child: subprocess.Popen[bytes]) -> bool:
+        return (
+            self._pages >= _PAGES_PER_CHILD
+            or self._documents >= _DOCUMENTS_PER_CHILD
+            or _resident_bytes(child.pid) >= _RESIDENT_BYTES_PER_CHILD
+        )
 
     def _start(self) -> None:
         self._messages = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the child
@@ -158,6 +185,17 @@ class ParserProcess:
         self._messages.seek(max(0, size - 2_000))
         lines = self._messages.read().decode("utf-8", "replace").strip().splitlines()
         return lines[-1][:200] if lines else ""
+
+
+def _resident_bytes(pid: int) -> int:
+    """How much memory a process holds; 0 where the system does not say.
+
+    Source: the second field of /proc/pid/statm, proc_pid_statm(5).
+    """
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _bootstrap() -> str:

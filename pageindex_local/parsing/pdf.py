@@ -105,7 +105,7 @@ def _open(pymupdf: Any, source: Source, settings: ParseSettings, password: str |
     if locked and not (password is not None and document.authenticate(password)):
         problem = "is encrypted and needs a password." if password is None else "is encrypted; the password is wrong."
         raise EncryptedSourceError(
-            problem, subject=source.doc_id, next_step="Give its password, or save a copy without encryption."
+            problem, subject=source.doc_id, next_step="Give it with --password-file, or save a copy without encryption."
         )
     if settings.respect_permissions and not document.permissions & _COPY_PERMISSION:
         raise EncryptedSourceError(

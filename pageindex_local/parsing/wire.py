@@ -5,7 +5,7 @@ No pickle: nothing that a damaged or hostile document makes the child say can ru
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pageindex_local.errors import DamagedSourceError, SourceError
@@ -19,11 +19,11 @@ _ERRORS = {kind.__name__: kind for kind in _KINDS}
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One document to parse."""
+    """One document to parse. The password is kept out of `repr`."""
 
     source: Source
     settings: ParseSettings
-    password: str | None
+    password: str | None = field(repr=False)
 
 
 def encode_request(request: Request) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from pageindex_local.llm.base import Generation, GenerationRequest, OnGeneration
 from pageindex_local.llm.fakes import ExtractiveModel, Fault, FaultyModel, FunctionModel
-from pageindex_local.progress import NO_PROGRESS
+from pageindex_local.progress import NO_PROGRESS, NoProgress
 from pageindex_local.records import NodeKind, ParsedDocument, SectionTree, SummarySource
 from pageindex_local.settings import SummarySettings, read_settings
 from pageindex_local.summarise import summarise_tree
@@ -299,7 +299,7 @@ def test_summarise_counts_every_node_as_progress() -> None:
     document, tree = _build(*PAGES)
     told: list[tuple[str, int | None]] = []
 
-    class Recorder:
+    class Recorder(NoProgress):
         def start(self, stage: str, total: int | None) -> None:
             told.append((stage, total))
 
