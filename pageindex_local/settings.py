@@ -85,6 +85,8 @@ class StoreSettings(_Section):
     lease_s: float = Field(gt=0)
     grace_s: float = Field(ge=0)
     max_bundle_bytes: int = Field(gt=0)
+    cache_folder: str = Field(min_length=1)
+    cache_bytes: int = Field(ge=0)
 
 
 class Settings(_Section):
