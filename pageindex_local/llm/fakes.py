@@ -8,6 +8,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 
 from pageindex_local.errors import ModelError
@@ -283,8 +284,9 @@ class FaultyModel:
         self.requests_seen = 0
 
     def describe(self) -> ModelDescription:
-        """As the inner model."""
-        return self._inner.describe()
+        """As the inner model, which cannot be watched here: faults come with whole answers."""
+        description = self._inner.describe()
+        return replace(description, capabilities=description.capabilities - {Capability.STREAM})
 
     def count_tokens(self, text: str) -> int:
         """As the inner model."""
