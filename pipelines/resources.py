@@ -18,6 +18,7 @@ from pageindex_local.parsing.sources import find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.store.index import IndexStore
+from pageindex_local.store.places import read_place
 from pageindex_local.store.records import VersionRef
 
 
@@ -74,8 +75,8 @@ class WorkspaceSettings(dg.ConfigurableResource[Any]):
         """The workspace that this configuration names. Its model is not opened yet."""
         config = Path(self.config) if self.config else None
         settings = read_settings(config, {"model": {"name": self.model or None}})
-        store = IndexStore(Path(self.index), self.collection, settings.store)
-        cache_file = store.layout.work / "completions.sqlite"
+        store = IndexStore(read_place(self.index), self.collection, settings.store)
+        cache_file = store.work_folder / "completions.sqlite"
         model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
         return Workspace(store, settings, model, Scope((Path(self.sources),)))
 
@@ -125,4 +126,4 @@ class Candidates:
 
 def candidates_of(workspace: Workspace) -> Candidates:
     """The queue of a workspace's collection."""
-    return Candidates(workspace.store.layout.work / "candidates")
+    return Candidates(workspace.store.work_folder / "candidates")

@@ -17,9 +17,22 @@ if TYPE_CHECKING:
 DEFAULT_INDEX = Path("indexes")
 DEFAULT_COLLECTION = "default"
 
+
+def _read_place(text: str | Path) -> Path:
+    from pageindex_local.store.places import read_place
+
+    return read_place(text) if isinstance(text, str) else text
+
+
 IndexOption = Annotated[
     Path,
-    typer.Option("--index", "-i", metavar="DIR", help="Folder of the index; one subfolder per collection."),
+    typer.Option(
+        "--index",
+        "-i",
+        metavar="DIR",
+        parser=_read_place,
+        help="Folder of the index, or s3://bucket/prefix; one subfolder per collection.",
+    ),
 ]
 CollectionOption = Annotated[
     str | None,
@@ -52,20 +65,21 @@ def load_settings(config: Path | None, **overrides: Mapping[str, Any]) -> "Setti
     return read_settings(config, overrides)
 
 
-def collections_in(index: Path) -> list[str]:
-    """Names of the collections in an index folder, sorted; a collection is a folder with releases."""
-    if not index.is_dir():
-        return []
-    return sorted(entry.name for entry in index.iterdir() if (entry / "releases").is_dir())
+def collections_in(index: Path, settings: "Settings") -> list[str]:
+    """Names of the collections in an index, sorted; a collection has releases."""
+    from pageindex_local.store.places import open_files
+
+    files = open_files(index, settings.store)
+    return [name for name in files.list_names(index) if files.list_names(index / name / "releases")]
 
 
-def choose_collection(index: Path, name: str | None) -> str:
+def choose_collection(index: Path, name: str | None, settings: "Settings") -> str:
     """The collection to read: the one named, else the only one, else `default`.
 
     Raises:
         IndexNotFoundError: nothing there, no such name, or several to choose from.
     """
-    known = collections_in(index)
+    known = collections_in(index, settings)
     if not known:
         raise IndexNotFoundError(
             "no index there", subject=str(index), next_step="Build one: pageindex-local build FOLDER --index DIR"
@@ -89,7 +103,7 @@ def open_store(index: Path, collection: str | None, settings: "Settings") -> "In
     """The store of an existing collection."""
     from pageindex_local.store import IndexStore
 
-    return IndexStore(index, choose_collection(index, collection), settings.store)
+    return IndexStore(index, choose_collection(index, collection, settings), settings.store)
 
 
 def read_release(store: "IndexStore", name: str | None) -> "Release":

@@ -140,7 +140,7 @@ def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settin
         if not options.no_model:
             from pageindex_local.llm.lazy import open_lazily
 
-            model = open_lazily(settings.model, store.layout.work / "completions.sqlite")
+            model = open_lazily(settings.model, store.work_folder / "completions.sqlite")
             stack.callback(model.close)
         result = run(
             options.question,

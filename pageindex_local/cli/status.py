@@ -1,6 +1,5 @@
 """`status`: what an index holds."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -15,7 +14,6 @@ from pageindex_local.cli.options import (
     choose_collection,
     collections_in,
     load_settings,
-    open_store,
 )
 from pageindex_local.inert_text import inert
 
@@ -34,28 +32,20 @@ def status(
     *, index: IndexOption = DEFAULT_INDEX, collection: CollectionOption = None, as_json: JsonOption = False
 ) -> None:
     """Show collections, their current release and its documents."""
+    from pageindex_local.store import IndexStore
+
     settings = load_settings(None)
-    names = collections_in(index) if collection is None else []
+    names = collections_in(index, settings) if collection is None else []
     found = []
-    for name in names or [choose_collection(index, collection)]:
-        store = open_store(index, name, settings)
-        found.append((name, store.current(), len(store.releases()), folder_bytes(store.layout.folder)))
+    for name in names or [choose_collection(index, collection, settings)]:
+        store = IndexStore(index, name, settings.store)
+        size_bytes = store.files.total_bytes(store.layout.folder)
+        found.append((name, store.current(), len(store.releases()), size_bytes))
     if as_json:
         emit_json({"index": str(index), "collections": [_json(*entry) for entry in found]})
         return
     for name, release, count, size_bytes in found:
         _show(name, release, count, size_bytes)
-
-
-def folder_bytes(folder: Path) -> int:
-    """Size of everything in a folder; files that vanish meanwhile count nothing."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
-    return total
 
 
 def _json(name: str, release: "Release | None", count: int, size_bytes: int) -> dict[str, Any]:

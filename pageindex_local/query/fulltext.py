@@ -20,7 +20,9 @@ from pageindex_local.query.words import quote_word
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.records import Release
+from pageindex_local.store.search_copies import fetch_search_file, share_search_file
 
+_LAST_ROW = 1 << 62
 _BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part of one term can be
 
 
@@ -64,8 +66,8 @@ class TermHits:
 
 
 def search_path(store: IndexStore, release: Release) -> Path:
-    """Where the search file of a release lies."""
-    return store.layout.search / f"{release.name}.sqlite"
+    """Where the search file of a release lies on this machine."""
+    return store.search_folder / f"{release.name}.sqlite"
 
 
 def build_search_index(store: IndexStore, release: Release, previous: Release | None = None) -> Path:
@@ -85,6 +87,8 @@ def build_search_index(store: IndexStore, release: Release, previous: Release | 
     temporary = Path(name)
     try:
         base = search_path(store, previous) if previous is not None and previous.name != release.name else None
+        if base is not None:
+            fetch_search_file(store, base)
         write_search_file(store, release, temporary, base)
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
@@ -101,6 +105,7 @@ def build_search_index(store: IndexStore, release: Release, previous: Release | 
             os.close(folder)
     finally:
         temporary.unlink(missing_ok=True)
+    share_search_file(store, path)
     return path
 
 
@@ -114,6 +119,7 @@ def open_search_index(store: IndexStore, release: Release) -> Iterator["SearchIn
         CorruptIndexError: a stored version cannot be read.
     """
     path = search_path(store, release)
+    fetch_search_file(store, path)
     index = _open_sound(path, release)
     scratch: tempfile.TemporaryDirectory[str] | None = None
     if index is None:
@@ -136,7 +142,7 @@ def open_search_index(store: IndexStore, release: Release) -> Iterator["SearchIn
 
 
 def _has_file(store: IndexStore, release: Release) -> bool:
-    return release.parent is not None and (store.layout.search / f"{release.parent}.sqlite").exists()
+    return release.parent is not None and (store.search_folder / f"{release.parent}.sqlite").exists()
 
 
 class SearchIndex:
@@ -197,6 +203,10 @@ class SearchIndex:
         """On how many pages of a document a word or phrase occurs in one column."""
         return self._count("page_text", f"{{{column}}} : {quote_word(text)}", rows)
 
+    def count_passages(self, text: str, rows: tuple[int, int] = (0, _LAST_ROW)) -> int:
+        """In how many passages a word or phrase occurs, of one document or of all."""
+        return self._count("passage_text", quote_word(text), rows)
+
     def best_passages(self, wanted: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """The best passages of the whole release for any of the words and phrases: row and BM25 (higher is better)."""
         if not wanted:
@@ -221,7 +231,7 @@ class SearchIndex:
         if not found:
             return TermHits(0.0, {})
         total = self._total(table)
-        everywhere = self._count(table, query, (0, 1 << 62))
+        everywhere = self._count(table, query, (0, _LAST_ROW))
         collection_idf = max(math.log((total - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)  # as FTS5 computes it
         size = rows[1] - rows[0] + 1
         idf = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))

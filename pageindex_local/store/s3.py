@@ -1,6 +1,6 @@
 """S3 and services like it, by boto3: objects in and out, and each failure as a sentence. The only importer of boto3.
 
-Credentials, region and endpoint are those that every S3 tool takes from the environment and from ~/.aws.
+Credentials, region, endpoint and retries are those that every S3 tool takes from the environment and from ~/.aws.
 """
 
 import random
@@ -35,7 +35,6 @@ except ModuleNotFoundError as missing:
         next_step="Install it: pip install 'pageindex-local[s3]'",
     ) from None
 
-_ATTEMPTS = 5
 _RACES = 8  # how often a put is tried that the service could not decide
 _PAGE = 1_000
 _CREDENTIALS = (
@@ -141,7 +140,6 @@ def open_s3() -> S3Bucket:
     config = Config(
         connect_timeout=10,
         read_timeout=60,
-        retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
         # Services like S3 refuse the checksums that newer clients add; every file is hashed by us anyway.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
