@@ -94,24 +94,24 @@ class S3Bucket:
             return None
         return StoredObject(place, answer["ContentLength"], answer["LastModified"].timestamp())
 
-    def list_below(self, place: BucketPath, limit: int | None = None) -> list[StoredObject]:
-        """See Bucket."""
+    def list_below(self, place: BucketPath, limit: int | None = None, *, page: int = _PAGE) -> list[StoredObject]:
+        """See Bucket. `page` is how many objects the service may name at once."""
         found: list[StoredObject] = []
-        for page in self._pages(place, MaxKeys=_PAGE if limit is None else limit):
-            for entry in page.get("Contents", ()):
+        for answer in self._pages(place, MaxKeys=page if limit is None else limit):
+            for entry in answer.get("Contents", ()):
                 there = BucketPath("/", place.bucket, entry["Key"])
                 found.append(StoredObject(there, entry["Size"], entry["LastModified"].timestamp()))
             if limit is not None and len(found) >= limit:
                 break
         return found
 
-    def list_names(self, place: BucketPath) -> list[str]:
-        """See Bucket."""
+    def list_names(self, place: BucketPath, *, page: int = _PAGE) -> list[str]:
+        """See Bucket. `page` is how many objects the service may name at once."""
         names: set[str] = set()
         start = len(_prefix(place))
-        for page in self._pages(place, MaxKeys=_PAGE, Delimiter="/"):
-            names.update(entry["Key"][start:] for entry in page.get("Contents", ()))
-            names.update(entry["Prefix"][start:].rstrip("/") for entry in page.get("CommonPrefixes", ()))
+        for answer in self._pages(place, MaxKeys=page, Delimiter="/"):
+            names.update(entry["Key"][start:] for entry in answer.get("Contents", ()))
+            names.update(entry["Prefix"][start:].rstrip("/") for entry in answer.get("CommonPrefixes", ()))
         return sorted(names - {""})
 
     def delete(self, places: Sequence[BucketPath]) -> None:
