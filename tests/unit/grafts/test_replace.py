@@ -1,0 +1,112 @@
+"""A section replaced by hand: it and nothing else changes, and every id that has to stays."""
+
+import pytest
+
+from pageindex_local.errors import SourceError, TreeError
+from pageindex_local.records import NodeKind, Origin
+from pageindex_local.store.verify import verify_index
+from tests.unit.grafts.conftest import PORT, Port, paragraph
+
+
+def test_replace_by_its_own_text_changes_nothing_for_every_section(port: Port) -> None:
+    nodes = list(port.live.tree().walk())
+    assert len(nodes) == 8  # six headings, and the introductions of the two that have sections below
+    for node in nodes:
+        assert port.draft(node.node_id, port.section_text(node.node_id)) is None, node.title
+
+
+def test_replace_keeps_the_id_even_where_nothing_else_is_the_same(port: Port) -> None:
+    before = port.live.tree()
+    node = port.node("Locks")
+    draft = port.replace("Locks", lambda _: f"## Customs\n\n{paragraph('customs house', 40)}\n")
+    assert draft.tree.nodes.keys() == before.nodes.keys()
+    after = draft.tree.nodes[node.node_id]
+    assert (after.title, after.origin) == ("Customs", Origin.HAND)
+    assert "customs house pay 40" in port.live.own_text(after)
+
+
+def test_replace_costs_no_call_outside_of_the_section_and_its_ancestors(port: Port) -> None:
+    before = port.live.tree()
+    draft = port.replace("North quay", lambda text: text.replace("4 crowns", "44 crowns"))
+    path = set(draft.tree.path(port.node("North quay").node_id))
+    for node in draft.tree.walk():
+        if node.node_id not in path:
+            assert node.summary == before.nodes[node.node_id].summary
+            assert node.origin == before.nodes[node.node_id].origin
+    # The stand-in is asked about the section alone; parents and description are composed of summaries without it.
+    assert 1 <= draft.usage.model_calls <= port.settings.summary.attempts
+
+
+def test_replace_keeps_ids_of_unchanged_sections_inside(port: Port) -> None:
+    south, quays = port.node("South quay").node_id, port.node("Quays").node_id
+    draft = port.replace(
+        "Quays",
+        lambda text: text.replace("### South quay", f"### East quay\n\n{paragraph('east quay', 9)}\n\n### South quay"),
+    )
+    assert south in draft.tree.nodes
+    (east,) = [node for node in draft.tree.walk() if node.title == "East quay"]
+    assert draft.tree.nodes[quays].children[2:] == (east.node_id, south)
+    assert east.node_id not in {kept.node_id for kept in draft.report.kept}
+    assert (draft.tree.nodes[south].origin, east.origin) == (Origin.MARKDOWN, Origin.HAND)
+
+
+def test_replace_without_a_heading_keeps_the_one_there_is(port: Port) -> None:
+    draft = port.replace("Ferries", lambda _: "Nobody is ferried on Sundays.")
+    node = draft.tree.nodes[port.node("Ferries").node_id]
+    assert node.title == "Ferries"
+    assert port.live.own_text(node).strip() == "Nobody is ferried on Sundays."
+
+
+def test_replace_introduction_leaves_the_sections_beside_it(port: Port) -> None:
+    (intro,) = [n for n in port.live.tree().walk() if n.kind is NodeKind.INTRODUCTION and n.title == "Quays"]
+    draft = port.draft(intro.node_id, "Quays are for ships.")
+    assert draft is not None
+    assert draft.tree.nodes[intro.node_id].kind is NodeKind.INTRODUCTION
+    assert {kept.node_id for kept in draft.report.kept if kept.changes} == {intro.node_id}
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "said"),
+    [
+        ("Locks", "# Locks\n\nOpen.\n", "level 1"),
+        ("Locks", "## Locks\n\nOpen.\n\n## Keys\n\nLost.\n", "“Keys”"),
+        ("North quay", "### North quay\n\nOpen.\n\n## Keys\n\nLost.\n", "“Keys”"),
+    ],
+)
+def test_replace_by_more_than_one_section_is_refused(port: Port, title: str, text: str, said: str) -> None:
+    with pytest.raises(SourceError, match=said):
+        port.draft(port.node(title).node_id, text)
+
+
+def test_replace_by_an_open_fence_is_refused_because_it_would_swallow_what_follows(port: Port) -> None:
+    with pytest.raises(TreeError, match="“Ferries”"):
+        port.draft(port.node("Locks").node_id, "## Locks\n\n```\nno end\n")
+
+
+def test_replaced_version_is_sound_down_to_its_hashes(port: Port) -> None:
+    port.replace("Quays", lambda text: text.replace("3 crowns", "30 crowns"))
+    assert verify_index(port.store, deep=True).problems == ()
+
+
+def test_restore_gives_the_sources_text_and_hashes_again(port: Port) -> None:
+    first = port.live.tree()
+    port.replace("Quays", lambda text: text.replace("3 crowns", "30 crowns"))
+    draft = port.replace("Quays", None)
+    assert port.live.grafts() == ()
+    assert {n.node_id: n.subtree_hash for n in draft.tree.walk()} == {n.node_id: n.subtree_hash for n in first.walk()}
+    assert Origin.HAND not in {node.origin for node in draft.tree.walk()}
+
+
+def test_restore_of_a_section_that_was_not_replaced_is_refused(port: Port) -> None:
+    with pytest.raises(SourceError, match="nothing to restore"):
+        port.draft(port.node("Locks").node_id, None)
+
+
+def test_replace_inside_and_around_a_correction_leaves_one_that_starts_from_the_source(port: Port) -> None:
+    port.replace("North quay", lambda text: text.replace("4 crowns", "44 crowns"))
+    port.replace("Quays", lambda text: text.replace("5 crowns", "55 crowns"))  # around
+    port.replace("South quay", lambda text: text.replace("55 crowns", "66 crowns"))  # inside
+    (graft,) = port.live.grafts()
+    start, end = PORT.index("## Quays"), PORT.index("## Locks")
+    assert "\n".join(graft.base) == PORT[start:end].strip()
+    assert "\n".join(graft.lines) == PORT[start:end].replace(" 4 c", " 44 c").replace(" 5 c", " 66 c").strip()
