@@ -112,7 +112,7 @@ def replace(
         with _file_of(source) as file:
             text = read_text(file, settings.parse)
     with show_progress(quiet) as progress, contextlib.ExitStack() as stack:
-        cache_file = store.layout.work / "completions.sqlite"
+        cache_file = store.work_folder / "completions.sqlite"
         local_model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
         if summaries is None:
             settings = settings_of(stored, settings, make_fingerprint(settings, local_model))

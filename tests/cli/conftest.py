@@ -74,8 +74,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Runner:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "dumb")
 
-    def invoke(*arguments: object) -> Run:
-        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    def invoke(*arguments: object, stdin: bytes = b"") -> Run:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return Run(result.exit_code, result.stdout, result.stderr)

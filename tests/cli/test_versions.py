@@ -55,7 +55,7 @@ def test_diff_as_markdown_is_a_table_with_one_row_a_change(on_index: Runner) -> 
     text = on_index("diff", "guide.md", "v000001", "v000002", "--format", "markdown").out
     rows = [line for line in text.splitlines() if line.startswith("| ") and "section" not in line]
     assert len(rows) == 3
-    assert all(row.count("|") == 5 for row in rows)
+    assert all(row.count("|") == 6 for row in rows)
 
 
 @pytest.mark.usefixtures("edited")
