@@ -7,7 +7,9 @@ out with a reason.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pageindex_local.headings.evidence import SourceResult
+from pageindex_local.headings.evidence import SourceResult, text_key
+from pageindex_local.headings.numbering import parse_number
+from pageindex_local.headings.paragraphs import join_lines
 from pageindex_local.headings.printed_toc.combine import combine_lists
 from pageindex_local.headings.printed_toc.entries import TocEntry, give_levels, read_entries
 from pageindex_local.headings.printed_toc.offset import PageReading, read_page_labels
@@ -53,7 +55,7 @@ def find_printed_toc_headings(document: ParsedDocument, index: TitleIndex, body_
         return _find_unnumbered(document, index, body_size, spans, len(lists))
     good.sort(key=lambda item: -sum(1 for placed in item.placed if placed.found))
     sound = [good[0], *(item for item in good[1:] if _stands_alone(item))]
-    headings, used = combine_lists([_headings(item.placed) for item in sound])
+    headings, used = combine_lists([_headings(item.placed, index) for item in sound])
     best = good[0]
     share = best.found_share
     others = f", with {len(used) - 1} contents lists of other parts" if len(used) > 1 else ""
@@ -103,15 +105,30 @@ def _find_unnumbered(
         return SourceResult((), 0.0, reason, (), spans)
     kind = "agenda shown before each section, first" if found.repeated else "contents without page numbers"
     reason = f"{kind} on page {found.page_number}: {len(found.placed)} of {len(found.entries)} titles found in order"
-    return SourceResult(_headings(found.placed), found.share, reason, (), (*spans, *found.spans))
+    return SourceResult(_headings(found.placed, index), found.share, reason, (), (*spans, *found.spans))
 
 
-def _headings(placed: Sequence[Placed]) -> tuple[Heading, ...]:
+def _headings(placed: Sequence[Placed], index: TitleIndex) -> tuple[Heading, ...]:
     levelled = give_levels([item.entry for item in placed])
     headings = []
     for item, entry in zip(placed, levelled, strict=True):
         confidence = min(1.0, 0.6 + 0.3 * item.weight) if item.found else 0.4
-        headings.append(
-            Heading(entry.title, entry.level, item.span, item.page_number, Origin.TOC, round(confidence, 3))
-        )
+        title = _worded_title(entry.title, item.span, index)
+        headings.append(Heading(title, entry.level, item.span, item.page_number, Origin.TOC, round(confidence, 3)))
     return tuple(headings)
+
+
+def _worded_title(title: str, span: Span, index: TitleIndex) -> str:
+    """The title as the body prints it, where it has a word there that the list leaves out ('Chapter 4. Fees').
+
+    A number that stands alone above its title is ornament, so there the list's form stays.
+    """
+    numbers = parse_number(title)
+    if not numbers or numbers[0].word or span[0] == span[1]:
+        return title
+    first = index.lines[span[0]].text
+    in_body = parse_number(first)
+    if not in_body or not in_body[0].word or in_body[0].parts != numbers[0].parts or in_body[0].end >= len(first):
+        return title
+    printed = join_lines([line.text for line in index.lines[span[0] : span[1]]])
+    return printed if text_key(printed[in_body[0].end :]) == text_key(title[numbers[0].end :]) else title

@@ -30,6 +30,7 @@ _PAREN = re.compile(r"^\((?P<number>\d+|[ivxl]+|[a-zA-Z])\)\s")
 _COLUMN_HEAD = re.compile(
     r"^(?:item(?:\s+no\.?)?|no\.?|chapter|section|title)?\s*(?:page(?:s|\s+no\.?|\s+number)?|seite)?$", re.IGNORECASE
 )
+_GLUED = re.compile(r"^(?P<outer>(?:(?:\d+|[A-Z])\.)?(?:\d+\.)*)(?P<last>\d+)(?=[^\W\d_]{2})")
 _ROMAN_LETTERS = "IVXLCDM"
 _INDENT_STEP = 4.5
 
@@ -70,7 +71,7 @@ class TocEntry:
 def read_entries(rows: Sequence[Row]) -> tuple[TocEntry, ...]:
     """The entries of one list in printed order, with levels from 1 and no level skipped."""
     rows = [row for row in split_run_ins(rows) if not _COLUMN_HEAD.match(row.text.strip()) and not _is_page_number(row)]
-    return give_levels(_classify(_join_wrapped(rows)))
+    return give_levels(_classify(_join_wrapped(_loosen_numbers(rows))))
 
 
 def read_plain_entries(rows: Sequence[Row]) -> tuple[TocEntry, ...]:
@@ -125,6 +126,31 @@ def _single_kind(number: str, mark: str, rest: str) -> tuple[NumberKind, str]:
             return NumberKind.UPPER, number
         return NumberKind.NONE, ""
     return (NumberKind.LOWER, number) if mark else (NumberKind.NONE, "")
+
+
+def _loosen_numbers(rows: Sequence[Row]) -> list[Row]:
+    """The rows, with a space between number and title where a long number left no room for one ('4.10Groups').
+
+    Only a number that follows another entry's or lies inside one counts, so that '3.5mm plugs' stays a title.
+    """
+    numbers = {number_kind(row.title)[1] for row in rows}
+    loosened = []
+    for row in rows:
+        glued = _GLUED.match(row.title)
+        if glued is None or not _near_numbers(glued) & numbers:
+            loosened.append(row)
+            continue
+        numbers.add(glued.group())
+        loosened.append(replace(row, title=f"{glued.group()} {row.title[glued.end() :]}"))
+    return loosened
+
+
+def _near_numbers(glued: re.Match[str]) -> set[str]:
+    """The numbers around and before a glued one, without those that a plain word can follow ('2nd edition')."""
+    outer = glued["outer"]
+    if not outer and glued.string[glued.end()].islower():
+        return set()
+    return {f"{outer}{int(glued['last']) - 1}", outer.rstrip(".") or "none"}
 
 
 def _is_page_number(row: Row) -> bool:
