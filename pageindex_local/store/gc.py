@@ -18,7 +18,7 @@ from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes
 from pageindex_local.store.reader import read_record
 from pageindex_local.store.records import Lease
 
-_TAKING_LEASE_S = 60.0  # more than a reader needs between reading CURRENT and leaving its lease
+_MOMENT_S = 60.0  # more than anybody needs between two steps, as a reader between reading CURRENT and its lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,10 @@ def _plan(store: IndexStore, keep_releases: int | None, condemned: Condemned) ->
         )
     for folder in (store.layout.folder, store.layout.releases, store.layout.search):
         leftovers.extend(folder / name for name in store.files.list_names(folder) if name.startswith(TEMPORARY))
-    leftovers = [path for path in [*leftovers, *_dead_releases(store)] if _is_old(store, path)]
+    # Without locks an unfinished write may be somebody's trial of the medium, made a moment ago.
+    shield_s = 0.0 if store.files.has_locks else _MOMENT_S
+    leftovers = [path for path in leftovers if _is_old(store, path, shield_s)]
+    leftovers += [path for path in _dead_releases(store) if _is_old(store, path)]
     return GcPlan(
         live=names[-1] if names else None,
         kept_releases=kept,
@@ -142,7 +145,7 @@ def _was_live_lately(store: IndexStore, names: tuple[str, ...], name: str) -> bo
         return True
     with suppress(FileNotFoundError):
         ended = store.files.modified_time(store.layout.release(names[place]))
-        return ended > time.time() - min(_TAKING_LEASE_S, store.settings.grace_s)
+        return ended > time.time() - min(_MOMENT_S, store.settings.grace_s)
     return False
 
 
@@ -182,9 +185,9 @@ def _document_keys(store: IndexStore) -> list[str]:
     return [name for name in store.files.list_names(store.layout.documents) if re.fullmatch(DOC_KEY_PATTERN, name)]
 
 
-def _is_old(store: IndexStore, path: Path) -> bool:
+def _is_old(store: IndexStore, path: Path, at_least_s: float = 0.0) -> bool:
     try:
-        return store.files.modified_time(path) <= time.time() - store.settings.grace_s
+        return store.files.modified_time(path) <= time.time() - max(store.settings.grace_s, at_least_s)
     except FileNotFoundError:
         return False
 

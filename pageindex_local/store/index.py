@@ -240,12 +240,14 @@ class IndexStore:
         source = draft.document.source
         doc_key = source.doc_key
         parent, tombstones = self._parent(doc_key, draft.parent_version)
+        former, ended = self._parent(*draft.renamed_from) if draft.renamed_from else (None, {})
         contents = build_files(
             draft,
             parent.manifest if parent else None,
             parent.manifest_sha256 if parent else None,
-            tombstones,
+            tombstones | ended,
             release_files.now(),
+            former.manifest if former else None,
         )
         with self._writing(self.layout.versions(doc_key), self.layout.document_lock(doc_key), source.doc_id):
             self.files.clear_unfinished(self.layout.versions(doc_key))

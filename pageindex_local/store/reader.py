@@ -70,13 +70,23 @@ def read_checked(files: FileReader, path: Path, sha256: str | None, size_bytes: 
         raise CorruptIndexError(
             "is missing", subject=str(path), next_step="Restore it from a copy, or build the document again."
         ) from None
-    if sha256 is not None and (sha256_hex(data) != sha256 or (size_bytes is not None and len(data) != size_bytes)):
+    if sha256 is not None:
+        check_bytes(data, sha256, str(path), size_bytes)
+    return data
+
+
+def check_bytes(data: bytes, sha256: str, subject: str, size_bytes: int | None = None) -> None:
+    """Compare a file with its hash.
+
+    Raises:
+        CorruptIndexError: not the bytes that the hash names.
+    """
+    if sha256_hex(data) != sha256 or (size_bytes is not None and len(data) != size_bytes):
         raise CorruptIndexError(
             f"has {len(data)} bytes that are not the ones that were written (sha256 differs)",
-            subject=str(path),
+            subject=subject,
             next_step="Restore it from a copy, or build the document again.",
         )
-    return data
 
 
 class StoredVersion:

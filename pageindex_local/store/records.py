@@ -68,6 +68,14 @@ class ReleaseEntry(_Stored):
     description: str = ""
 
 
+class FormerName(_Stored):
+    """The document and version that the first version of a renamed document goes on with."""
+
+    doc_id: str
+    doc_key: str = Field(pattern=DOC_KEY_PATTERN)
+    version_id: str = Field(pattern=VERSION_PATTERN)
+
+
 class Manifest(_Stored):
     """One version of one document.
 
@@ -97,6 +105,7 @@ class Manifest(_Stored):
     usage: StoredUsage
     warnings: tuple[str, ...] = ()
     created_at: str
+    renamed_from: FormerName | None = Field(default=None, exclude_if=lambda name: name is None)
 
     @property
     def has_pages(self) -> bool:
@@ -192,6 +201,7 @@ class VersionDraft:
     """Everything a build made, ready to be written as `version_id` (from `IndexStore.next_version_id`).
 
     `parent_version` is the version whose node ids were carried over (None for a first build); it must exist.
+    `renamed_from` is the key and version of the document that this one was before, whose ids were carried over.
     `settings_hash` is the fingerprint of `build.make_fingerprint`: settings, prompts and, where asked, the model.
     """
 
@@ -207,6 +217,7 @@ class VersionDraft:
     nodes_moved: int = 0
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    renamed_from: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

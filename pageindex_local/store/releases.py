@@ -15,7 +15,7 @@ from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, StoreE
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import Layout, canonical_json, release_name
-from pageindex_local.store.reader import read_checked, read_record
+from pageindex_local.store.reader import check_bytes, read_checked, read_record
 from pageindex_local.store.records import FORMAT_VERSION, Pointer, Release, ReleaseEntry
 
 
@@ -98,13 +98,20 @@ def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> 
     Raises:
         CorruptIndexError: one of them is damaged.
     """
+    there = {release_name(number) for number in list_numbers(files, layout)}
     hashes = {live[0].name: live[1]}
     name, sha256 = live[0].parent, live[0].parent_sha256
     while name is not None and sha256 is not None:
-        path = layout.release(name)
-        if not files.exists(path):
+        try:
+            # A copy near by may outlive the release, so the list decides what is there.
+            data = files.read_known(layout.release(name), sha256) if name in there else None
+        except FileNotFoundError:
+            data = None  # gc was here between the two
+        if data is None:
             return Chain(hashes, name)
-        link = read_record(read_checked(files, path, sha256), _Link, subject=str(path))
+        subject = str(layout.release(name))
+        check_bytes(data, sha256, subject)
+        link = read_record(data, _Link, subject=subject)
         hashes[name] = sha256
         name, sha256 = link.parent, link.parent_sha256
     return Chain(hashes, None)

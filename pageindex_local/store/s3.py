@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 from pageindex_local.errors import StoreError
@@ -145,16 +144,11 @@ def open_s3() -> S3Bucket:
         response_checksum_validation="when_required",
     )
     try:
-        return S3Bucket(_session().client("s3", config=config))
+        return S3Bucket(boto3.Session().client("s3", config=config))
     except (BotoCoreError, ValueError) as error:
         raise StoreError(
             f"the configuration for buckets cannot be used ({error})", next_step=f"{_CREDENTIALS} {_NETWORK}"
         ) from None
-
-
-@cache
-def _session() -> Any:
-    return boto3.Session()
 
 
 def _prefix(place: BucketPath) -> str:

@@ -14,6 +14,7 @@ from pageindex_local.store.records import (
     FORMAT_VERSION,
     Changes,
     Counts,
+    FormerName,
     Grafts,
     Manifest,
     StoredFile,
@@ -72,8 +73,11 @@ def build_files(
     parent_sha256: str | None,
     tombstones: dict[str, Tombstone],
     created_at: str,
+    former: Manifest | None = None,
 ) -> dict[str, bytes]:
-    """The content of every file of a version, `manifest.json` last. `tombstones` are those of the parent version.
+    """The content of every file of a version, `manifest.json` last.
+
+    `tombstones` are those of the parent version, `former` is the last manifest under another name.
 
     Raises:
         TreeError: the tree is not a pre-order map, or its ids are not those of the match report, or an id is reissued.
@@ -132,6 +136,9 @@ def build_files(
         usage=StoredUsage(**dataclasses.asdict(draft.usage)),
         warnings=draft.warnings,
         created_at=created_at,
+        renamed_from=FormerName(doc_id=former.doc_id, doc_key=former.doc_key, version_id=former.version_id)
+        if former
+        else None,
     )
     files[layout.MANIFEST] = canonical_json(manifest.model_dump(mode="json"))
     return files

@@ -33,9 +33,10 @@ class MemoryBucket:
 
     def get(self, place: BucketPath) -> tuple[bytes, str]:
         self.before("get", place)
-        if place not in self.objects:
+        there = self._all().get(place)
+        if there is None:
             raise FileNotFoundError(2, "No such file", str(place))
-        data = self.objects[place][0]
+        data = there[0]
         self.after("get", place)
         return data, sha256_hex(data)
 
@@ -58,7 +59,7 @@ class MemoryBucket:
         self.before("list_below", place)
         found = [
             StoredObject(other, len(data), modified)
-            for other, (data, modified) in sorted(self.objects.items())
+            for other, (data, modified) in sorted(self._all().items())
             if place in other.parents
         ]
         return found[:limit]
@@ -66,13 +67,18 @@ class MemoryBucket:
     def list_names(self, place: BucketPath) -> list[str]:
         self.before("list_names", place)
         depth = len(place.parts)
-        return sorted({other.parts[depth] for other in self.objects if place in other.parents})
+        return sorted({other.parts[depth] for other in self._all() if place in other.parents})
 
     def delete(self, places: Sequence[BucketPath]) -> None:
         for place in places:
             self.before("delete", place)
-            self.objects.pop(place, None)
+            with self._lock:
+                self.objects.pop(place, None)
             self.after("delete", place)
+
+    def _all(self) -> dict[BucketPath, tuple[bytes, float]]:
+        with self._lock:
+            return dict(self.objects)
 
 
 class Counter:
