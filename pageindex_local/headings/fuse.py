@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from pageindex_local.headings.evidence import HeadingEvidence, SourceReport, SourceResult, title_key
+from pageindex_local.headings.numbering import Shape, parse_number, word_rank
 from pageindex_local.headings.outline_levels import close_up
 from pageindex_local.headings.printed_toc.entries import NumberKind, number_kind
 from pageindex_local.records import Heading, ParsedDocument, Span
@@ -22,6 +23,11 @@ _COARSE_PAGES = 8.0
 _LONG_LEAF_PAGES = 4
 _FORM_SHARE = 0.8
 _DOTTED_SHARE = 0.2
+_NUMBERED_ENTRIES = 5
+_CHAPTER_RANK = 3
+_LOCAL_SHARE = 0.5  # of the document: a contents list whose headings span less of it may be that of one part
+_SECTIONS_BEFORE = 5  # headings before a list that a preface and the like do not account for
+_OUTSIDE = 2.0  # times as many headings outside than a list of one part has itself
 _RESTARTING = frozenset((NumberKind.ROMAN, NumberKind.UPPER, NumberKind.ARABIC, NumberKind.LOWER, NumberKind.PAREN))
 
 
@@ -40,7 +46,7 @@ def fuse_sources(document: ParsedDocument, sources: Sources, settings: TreeSetti
     `settings.strategy` may name one source alone. Headings of the base keep their origin; those that layout adds to it
     keep theirs.
     """
-    base_name, base, why = _choose_base(sources, settings.strategy)
+    base_name, base, why = _choose_base(document, sources, settings.strategy)
     added: tuple[Heading, ...] = ()
     if base_name in ("outline", "toc") and settings.strategy in ("auto", "model"):
         trusted = base_name == "outline" and sources.outline.confidence >= _TRUSTED_OUTLINE
@@ -56,14 +62,17 @@ def fuse_sources(document: ParsedDocument, sources: Sources, settings: TreeSetti
     return HeadingEvidence(headings, candidates, reports, _open_regions(document, headings, settings))
 
 
-def _choose_base(sources: Sources, strategy: str) -> tuple[str, tuple[Heading, ...], dict[str, str]]:
+def _choose_base(
+    document: ParsedDocument, sources: Sources, strategy: str
+) -> tuple[str, tuple[Heading, ...], dict[str, str]]:
     why = {"outline": "not used", "toc": "not used", "layout": "not used"}
+    toc_is_local = _covers_one_part(document, sources.toc.headings, sources.layout.headings)
     if strategy in ("outline", "toc", "layout"):
         why[strategy] = "asked for alone"
         chosen = {"outline": sources.outline, "toc": sources.toc, "layout": sources.layout}[strategy]
         return strategy, chosen.headings, why
     outline, toc = sources.outline, sources.toc
-    good_toc = toc.confidence >= _USABLE_TOC and len(toc.headings) >= 2
+    good_toc = toc.confidence >= _USABLE_TOC and len(toc.headings) >= 2 and not toc_is_local
     if outline.headings and outline.confidence >= _TRUSTED_OUTLINE:
         why["outline"] = "used: it agrees with the pages"
         return "outline", outline.headings, why
@@ -85,10 +94,27 @@ def _choose_base(sources: Sources, strategy: str) -> tuple[str, tuple[Heading, .
     if outline.candidates and not outline.headings and not sources.layout.headings and not toc.headings:
         why["outline"] = "used unchecked: the pages show no headings at all"
         return "outline", tuple(replace(heading, confidence=0.3) for heading in outline.candidates), why
-    if toc.headings:
+    if toc_is_local:
+        why["toc"] = "not used: it lists one part of the document, and headings are seen all through it"
+    elif toc.headings:
         why["toc"] = "not used: too few entries are printed where it says"
     why["layout"] = "used: nothing stronger holds"
     return "layout", sources.layout.headings, why
+
+
+def _covers_one_part(document: ParsedDocument, listed: Sequence[Heading], layout: Sequence[Heading]) -> bool:
+    """Whether a contents list is that of one part only: its headings span a stretch, and most others lie outside.
+
+    The contents of a whole document stand before its text, so sections must lie before the list's headings too.
+    """
+    if not listed:
+        return False
+    first, last = listed[0].page_number, listed[-1].page_number
+    if last - first + 1 >= _LOCAL_SHARE * len(document.pages):
+        return False
+    before = sum(heading.page_number < first for heading in layout)
+    after = sum(heading.page_number > last for heading in layout)
+    return before >= _SECTIONS_BEFORE and before + after >= _OUTSIDE * len(listed)
 
 
 def _finer_headings(
@@ -112,6 +138,8 @@ def _finer_headings(
     lengths = _page_lengths(document, base)
     chapters_only = max(heading.level for heading in base) == 1 and sum(lengths) >= _COARSE_PAGES * len(lengths)
     coarse = not trusted and (chapters_only or _lists_a_form_only(base))
+    if not trusted and not coarse:
+        fine.extend(_left_out_numbers(base, layout))
     dotted = sum(number_kind(heading.title)[0] is NumberKind.DOTTED for heading in base)
     open_ended = not trusted and dotted <= _DOTTED_SHARE * len(base)
     for position, heading in enumerate(base):
@@ -124,6 +152,40 @@ def _finer_headings(
         elif open_ended and lengths[position] >= _LONG_LEAF_PAGES and number_kind(heading.title)[0] in _RESTARTING:
             fine.extend(_below(heading, [item for item in inside if number_kind(item.title)[0] in _RESTARTING]))
     return tuple(fine)
+
+
+def _left_out_numbers(base: Sequence[Heading], layout: Sequence[Heading]) -> list[Heading]:
+    """Layout headings with the section numbers that are missing between two entries of a contents list.
+
+    A list that goes down to 3.2.1 in other chapters goes there in all: what its numbers skip was lost in reading it, or
+    by its author. A heading is taken where its number lies between those of the entries around it, inside one of them.
+    """
+    numbers = [_dotted(heading) for heading in base]
+    depth = max(map(len, numbers))
+    if sum(map(bool, numbers)) < _NUMBERED_ENTRIES:
+        return []
+    levels = {number: heading.level for number, heading in zip(numbers, base, strict=True)}
+    starts = [heading.span[0] for heading in base]
+    found: list[Heading] = []
+    for heading in layout:
+        number = _dotted(heading)
+        position = bisect_right(starts, heading.span[0]) - 1
+        if not 1 < len(number) <= depth or number in levels or number[:-1] not in levels or position < 0:
+            continue
+        following = next((other for other in numbers[position + 1 :] if other), None)
+        if numbers[position] and numbers[position] < number and (following is None or number < following):
+            levels[number] = levels[number[:-1]] + 1
+            found.append(replace(heading, level=levels[number]))
+    return found
+
+
+def _dotted(heading: Heading) -> tuple[int, ...]:
+    """The parts of a section number such as 3, 3.2 or B.4.1; letters count from 1,000 on. Empty where there is none."""
+    numbers = parse_number(heading.title)
+    if not numbers or numbers[0].weak or numbers[0].suffix or word_rank(numbers[0].word) < _CHAPTER_RANK:
+        return ()
+    first, *rest = numbers[0].parts
+    return (first if numbers[0].shapes[0] is Shape.ARABIC else 1_000 + first, *rest)
 
 
 def _lists_a_form_only(base: Sequence[Heading]) -> bool:
