@@ -15,6 +15,8 @@ OWNERS = {
     "pymupdf": ("pageindex_local/parsing/pdf.py",),
     "llama_cpp": ("pageindex_local/llm/llamacpp/native.py",),
     "pyarrow": ("pageindex_local/store/",),
+    "boto3": ("pageindex_local/store/s3.py",),
+    "botocore": ("pageindex_local/store/s3.py",),
     "typer": ("pageindex_local/cli/",),
 }
 
@@ -54,8 +56,26 @@ def test_no_module_imports_pickle() -> None:
 def test_reading_an_index_loads_no_heavy_library(module: str) -> None:
     script = (
         f"import sys, {module}\n"
-        "heavy = {'dagster', 'pymupdf', 'llama_cpp'} & set(sys.modules)\n"
+        "heavy = {'dagster', 'pymupdf', 'llama_cpp', 'boto3', 'botocore', 'fsspec'} & set(sys.modules)\n"
         "sys.exit(f'loaded {sorted(heavy)}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_library_of_buckets_is_loaded_for_a_bucket_alone(tmp_path: Path) -> None:
+    script = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from pageindex_local.settings import read_settings\n"
+        "from pageindex_local.store import IndexStore\n"
+        "from pageindex_local.store.places import read_place\n"
+        "IndexStore(Path(sys.argv[1]), 'main', read_settings().store).current()\n"
+        "assert not {'boto3', 'botocore'} & set(sys.modules)\n"
+        "IndexStore(read_place('s3://bucket/x'), 'main', read_settings().store)\n"
+        "assert 'boto3' in sys.modules\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, cwd=ROOT, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,12 @@
-"""Which file systems are refused, told from mount tables as Linux writes them."""
+"""Which file systems are refused: told from mount tables as Linux writes them, and by trying them."""
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from pageindex_local.errors import StoreError
 from pageindex_local.store import media
@@ -66,3 +70,82 @@ def test_publish_on_a_network_disk_works_where_settings_allow_it(shared: Path) -
     publish_sections(store, sample_sections())
 
     assert store.require_current().name == "000001"
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [("9p", "9p"), ("drvfs", "Windows"), ("fuse.rclone", "cloud"), ("exfat", "no journal"), ("vfat", "no journal")],
+)
+def test_find_distrust_says_what_is_wrong_with_a_kind(kind: str, word: str) -> None:
+    reason = find_distrust(Path("/mnt/x"), f"40 21 0:44 / /mnt rw - {kind} source rw\n")
+
+    assert reason is not None
+    assert word in reason
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "overlay", "zfs", "tmpfs", "apfs"])
+def test_find_distrust_knows_no_reason_against_disks(kind: str) -> None:
+    assert find_distrust(Path("/mnt/x"), f"40 21 0:44 / /mnt rw - {kind} source rw\n") is None
+
+
+def test_try_folder_on_this_disk_finds_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+    assert media.try_folder(tmp_path) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def keep_both(source: Path, target: Path) -> Path:
+    """A rename that copies: what some drives make of it."""
+    target.write_bytes(source.read_bytes())
+    return target
+
+
+def refuse(number: int) -> Callable[..., None]:
+    def act(*arguments: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "broken", "words"),
+    [
+        (Path, "replace", keep_both, "does not replace"),
+        (Path, "replace", refuse(errno.EEXIST), "cannot replace a file"),
+        (Path, "rename", refuse(errno.EXDEV), "cannot rename a folder"),
+        (os, "fsync", refuse(errno.EINVAL), "cannot make a file durable"),
+        (media, "_another_process", lambda path: 0, "one lock to two processes"),
+        (media, "_another_process", lambda path: 3, "keeps a lock"),
+        (media.FileLock, "acquire", refuse(errno.ENOLCK), "cannot lock"),
+    ],
+)
+def test_try_folder_where_something_does_not_hold_says_what(
+    owner: object, name: str, broken: object, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, name, broken)
+
+    reason = media.try_folder(tmp_path)
+
+    assert reason is not None
+    assert words in reason
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lock_of_this_disk_is_seen_by_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    with FileLock(path):
+        assert media._another_process(path) == 3
+    assert media._another_process(path) == 0
+
+
+def test_publish_where_a_trial_fails_is_refused_whatever_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(media, "_TRIED", {})
+    monkeypatch.setattr(media, "_another_process", lambda path: 0)
+    store = IndexStore(tmp_path / "index", "main", store_settings(allow_network_disk=True))
+
+    with pytest.raises(StoreError, match="one lock to two processes") as caught:
+        publish_sections(store, sample_sections())
+
+    assert "local disk" in caught.value.next_step
+    assert list(tmp_path.iterdir()) == []
