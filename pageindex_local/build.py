@@ -45,11 +45,15 @@ ALGORITHM_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class BuildJob:
-    """What is to be built: a source as `version_id`, carrying the ids of `parent_version` on (None: a first build)."""
+    """What is to be built: a source as `version_id`, carrying the ids of `parent_version` on (None: a first build).
+
+    A document that had another name before goes on with `renamed_from`: the key of that document, and its version.
+    """
 
     source: Source
     version_id: str
     parent_version: str | None = None
+    renamed_from: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +250,7 @@ def assemble_draft(
     return VersionDraft(
         version_id=job.version_id,
         parent_version=job.parent_version,
+        renamed_from=job.renamed_from,
         document=document,
         tree=built.tree,
         report=built.report,

@@ -22,10 +22,11 @@ from pageindex_local.parsing.sources import SourceFile, find_sources, read_sourc
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
 from pageindex_local.records import Source, Usage
+from pageindex_local.renames import find_renames
 from pageindex_local.settings import ParseSettings, Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
-from pageindex_local.store.records import Release, VersionDraft, VersionRef
+from pageindex_local.store.records import Release, ReleaseEntry, VersionDraft, VersionRef
 
 # Above this the assets of a document cost more than they show: Dagster adds about half a second to each.
 MANY_DOCUMENTS = 100
@@ -58,7 +59,10 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PlannedDocument:
-    """What is to be done about one document and why. `source` is there for ADD and REBUILD, `error` for FAIL."""
+    """What is to be done about one document and why. `source` is there for ADD and REBUILD, `error` for FAIL.
+
+    `renamed_from` is the release's entry of a document that is gone and that this new one goes on with.
+    """
 
     doc_id: str
     doc_key: str
@@ -67,6 +71,14 @@ class PlannedDocument:
     source: Source | None = None
     parent_version: str | None = None
     error: PageindexError | None = None
+    renamed_from: ReleaseEntry | None = None
+
+    def job(self, store: IndexStore) -> BuildJob:
+        """The work of ADD and REBUILD, as the next version."""
+        assert self.source is not None
+        old = self.renamed_from
+        before = None if old is None else (make_doc_key(old.doc_id), old.version_id)
+        return BuildJob(self.source, store.next_version_id(self.doc_key), self.parent_version, before)
 
     @property
     def is_change(self) -> bool:
@@ -99,7 +111,10 @@ class DocumentBuilder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DocumentReport:
-    """What a build did about one document. `version` is the one that answers now; None where there is none."""
+    """What a build did about one document.
+
+    `version` is the one that answers now; None where there is none. `renamed_from` is the id that it had before.
+    """
 
     doc_id: str
     action: Action
@@ -112,6 +127,7 @@ class DocumentReport:
     seconds: float = 0.0
     error: PageindexError | None = None
     warnings: tuple[str, ...] = ()
+    renamed_from: str | None = None
 
     @property
     def is_changed(self) -> bool:
@@ -140,9 +156,12 @@ def plan_collection(
     settings: ParseSettings,
     fingerprint: Fingerprint,
     *,
+    store: IndexStore | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> list[PlannedDocument]:
-    """What a build would do, document by document in order of `doc_id`. Reads and hashes every source, nothing else.
+    """What a build would do, document by document in order of `doc_id`. Reads and hashes every source.
+
+    With a `store`, new documents are compared with those that are gone, to find the renamed ones.
 
     Raises:
         SourceError: an input is missing, or no document was found at all (nothing is removed then).
@@ -167,7 +186,28 @@ def plan_collection(
             for doc_key, entry in current.documents.items()
             if doc_key not in there
         ]
+        if store is not None:
+            planned = _link_renamed(planned, current, store, settings)
     return sorted(planned, key=lambda entry: entry.doc_id)
+
+
+def _link_renamed(
+    planned: list[PlannedDocument], current: Release, store: IndexStore, settings: ParseSettings
+) -> list[PlannedDocument]:
+    added = {e.doc_key: e.source for e in planned if e.action is Action.ADD and e.source is not None}
+    gone = {entry.doc_key: current.documents[entry.doc_key] for entry in planned if entry.action is Action.REMOVE}
+    renames = find_renames(added, gone, store, settings) if added and gone else {}
+    new_ids = {old: added[new].doc_id for new, old in renames.items()}
+    result = []
+    for entry in planned:
+        if entry.doc_key in renames:
+            old = gone[renames[entry.doc_key]]
+            result.append(replace(entry, renamed_from=old, reason=f"was {old.doc_id}"))
+        elif entry.doc_key in new_ids:
+            result.append(replace(entry, reason=f"is now {new_ids[entry.doc_key]}"))
+        else:
+            result.append(entry)
+    return result
 
 
 def _plan_document(
@@ -216,7 +256,7 @@ def build_collection(
     started = time.monotonic()
     current = store.current()
     fingerprint = make_fingerprint(settings, model)
-    planned = plan_collection(scope, current, settings.parse, fingerprint, progress=progress)
+    planned = plan_collection(scope, current, settings.parse, fingerprint, store=store, progress=progress)
     work = sum(entry.is_change and entry.source is not None for entry in planned)
     if bulk_builder is not None and work > MANY_DOCUMENTS:
         builder = bulk_builder
@@ -269,9 +309,10 @@ def _build_planned(
         return replace(kept, error=entry.error, nodes_reused=0), None
     started = time.monotonic()
     try:
+        resume = resume and entry.renamed_from is None
         built = _find_written(entry.source, store, fingerprint) if resume else None
         if built is None:
-            built = builder(BuildJob(entry.source, store.next_version_id(entry.doc_key), entry.parent_version))
+            built = builder(entry.job(store))
     except PageindexError as error:
         seconds = time.monotonic() - started
         return replace(kept, action=Action.FAIL, error=error, nodes_reused=0, seconds=seconds), None
@@ -286,6 +327,7 @@ def _build_planned(
         usage=built.usage,
         seconds=time.monotonic() - started,
         warnings=built.warnings,
+        renamed_from=None if entry.renamed_from is None else entry.renamed_from.doc_id,
     )
     return report, built.ref
 
@@ -337,9 +379,12 @@ def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Sco
 
 def read_previous(store: IndexStore, job: BuildJob, fingerprint: Fingerprint) -> tuple[StoredVersion | None, bool]:
     """The version whose ids are carried on, and whether its summaries are what today's settings would give."""
-    if job.parent_version is None:
+    if job.parent_version is not None:
+        stored = store.open_version(job.source.doc_key, job.parent_version)
+    elif job.renamed_from is not None:
+        stored = store.open_version(*job.renamed_from)
+    else:
         return None, False
-    stored = store.open_version(job.source.doc_key, job.parent_version)
     reuse = stored.manifest.fingerprint.get("summaries") == fingerprint.parts["summaries"]
     return stored, reuse
 
@@ -361,7 +406,7 @@ def estimate_document(
     """
     if planned.source is None or not planned.is_change:
         return None
-    job = BuildJob(planned.source, store.next_version_id(planned.doc_key), planned.parent_version)
+    job = planned.job(store)
     previous, reuse = read_previous(store, job, fingerprint)
     with tempfile.TemporaryDirectory() as folder:
         context_tokens = settings.model.context_tokens

@@ -9,13 +9,14 @@ from typing import Any
 import dagster as dg
 
 from pageindex_local.build import BuildJob, Fingerprint, make_fingerprint, may_use_model
-from pageindex_local.collection import Scope
+from pageindex_local.collection import Scope, plan_collection
 from pageindex_local.errors import SourceError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import LazyModel, open_lazily
 from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
+from pageindex_local.renames import gone_documents
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.places import read_place
@@ -50,13 +51,24 @@ class Workspace:
         """
         if doc_key in self.jobs:
             return self.jobs[doc_key]
-        for file in find_sources(self.scope.inputs, exclude=self.scope.exclude):
-            if make_doc_key(file.doc_id) == doc_key:
-                source = read_source(file.doc_id, file.path, self.settings.parse)
-                current = self.store.current()
-                entry = None if current is None else current.documents.get(doc_key)
-                parent = None if entry is None else entry.version_id
-                return BuildJob(source, self.store.next_version_id(doc_key), parent)
+        current = self.store.current()
+        files = {
+            make_doc_key(file.doc_id): file for file in find_sources(self.scope.inputs, exclude=self.scope.exclude)
+        }
+        if doc_key in files:
+            file = files[doc_key]
+            entry = None if current is None else current.documents.get(doc_key)
+            if entry is None and gone_documents(current, files):
+                # Perhaps a document that had another name: only the whole plan can tell which of those it was.
+                planned = plan_collection(
+                    self.scope, current, self.settings.parse, self.fingerprint(), store=self.store
+                )
+                found = next(planned for planned in planned if planned.doc_key == doc_key)
+                if found.source is not None:
+                    return found.job(self.store)
+            source = read_source(file.doc_id, file.path, self.settings.parse)
+            parent = None if entry is None else entry.version_id
+            return BuildJob(source, self.store.next_version_id(doc_key), parent)
         raise SourceError(
             "no source of that key", subject=doc_key, next_step="Remove the partition, or bring the file back."
         )

@@ -85,7 +85,7 @@ def plan_workspace(workspace: Workspace) -> tuple[list[PlannedDocument], str, st
     """What there is to do, the fingerprint of today's builds, and the name of the current release."""
     current = workspace.store.current()
     fingerprint = workspace.fingerprint()
-    planned = plan_collection(workspace.scope, current, workspace.settings.parse, fingerprint)
+    planned = plan_collection(workspace.scope, current, workspace.settings.parse, fingerprint, store=workspace.store)
     return planned, fingerprint.with_model, "none" if current is None else current.name
 
 

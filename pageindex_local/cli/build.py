@@ -143,14 +143,16 @@ def build(
     from pageindex_local.store.index import IndexStore
 
     store = IndexStore(index, collection, settings.store)
-    cache_file = store.layout.work / "completions.sqlite"
+    cache_file = store.work_folder / "completions.sqlite"
     local_model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
     scope = Scope(tuple(source), tuple(exclude or ()), keep_missing=keep_missing, force=force)
     parser = ParserProcess(read_passwords(password_file))
     if check or plan:
         with show_progress(quiet) as progress, parser:
             fingerprint = make_fingerprint(settings, local_model)
-            planned = plan_collection(scope, store.current(), settings.parse, fingerprint, progress=progress)
+            planned = plan_collection(
+                scope, store.current(), settings.parse, fingerprint, store=store, progress=progress
+            )
             estimates = {}
             if plan:
                 progress.start("estimating", len(planned))
@@ -237,6 +239,8 @@ def _document_json(document: "DocumentReport") -> dict[str, object]:
         "input_tokens": document.usage.input_tokens,
         "output_tokens": document.usage.output_tokens,
         "seconds": round(document.seconds, 3),
+        "warnings": list(document.warnings),
+        "renamed_from": document.renamed_from,
         "error": None if document.error is None else error_record(document.error),
     }
 
@@ -247,6 +251,8 @@ def _show_report(report: "CollectionReport") -> None:
     if changed:
         out_console().print(_report_table(changed))
     for document in report.documents:
+        if document.renamed_from is not None:
+            hint(f"{document.doc_id}: was {document.renamed_from}, and keeps its ids")
         for warning in document.warnings:
             hint(f"{document.doc_id}: {warning}")
     state = "new release" if report.is_new_release else "nothing to publish, release stays"
@@ -292,6 +298,7 @@ def _show_plan(
                 "doc_id": entry.doc_id,
                 "action": entry.action.value,
                 "reason": entry.reason,
+                "renamed_from": None if entry.renamed_from is None else entry.renamed_from.doc_id,
                 "estimate": _estimate_json(estimates.get(entry.doc_id)),
                 "error": None if entry.error is None else error_record(entry.error),
             }

@@ -19,6 +19,8 @@ DOCUMENT_KEYS = {
     "input_tokens",
     "output_tokens",
     "seconds",
+    "warnings",
+    "renamed_from",
     "error",
 }
 

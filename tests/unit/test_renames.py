@@ -1,0 +1,161 @@
+"""Documents under another name: recognised by what they hold, one to one, and gone on with."""
+
+from pathlib import Path
+
+import pytest
+
+from pageindex_local.collection import Action, CollectionReport, Scope, build_collection, library_builder
+from pageindex_local.ids import make_doc_key
+from pageindex_local.llm.lazy import open_lazily
+from pageindex_local.settings import read_settings
+from pageindex_local.store.history import NodeState, resolve_node
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.reader import StoredVersion
+from pageindex_local.store.verify import verify_index
+
+SETTINGS = read_settings(None, {"model": {"name": "fake"}})
+
+
+def text(subject: str, sections: int = 5) -> str:
+    parts = [f"# On {subject}\n"]
+    for number in range(sections):
+        sentence = (
+            f"Whoever deals with {subject} by rule {number} pays {number + 3} crowns for {subject} and keeps them. "
+        )
+        parts.append(f"## {subject} rule {number}\n\n{sentence * 4}\n")
+    return "\n".join(parts)
+
+
+class Collection:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "documents"
+        self.folder.mkdir()
+        self.store = IndexStore(folder / "index", "default", SETTINGS.store)
+        self._cache = folder
+
+    def write(self, name: str, content: str) -> None:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+
+    def move(self, name: str, to: str) -> None:
+        (self.folder / to).parent.mkdir(exist_ok=True)
+        (self.folder / name).rename(self.folder / to)
+
+    def build(self) -> CollectionReport:
+        release = self.store.current()
+        model = open_lazily(SETTINGS.model, self._cache / f"{'none' if release is None else release.name}.sqlite")
+        builder = library_builder(self.store, SETTINGS, model)
+        return build_collection(Scope((self.folder,)), self.store, SETTINGS, model, builder)
+
+    def version(self, name: str) -> StoredVersion:
+        return self.store.open_document(self.store.require_current(), make_doc_key(name))
+
+    def ids(self, name: str) -> dict[str, str]:
+        return {node.title: node.node_id for node in self.version(name).tree().walk()}
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    collection = Collection(tmp_path)
+    collection.write("tides.md", text("tides"))
+    collection.write("winds.md", text("winds"))
+    collection.build()
+    return collection
+
+
+def test_moved_document_keeps_ids_and_summaries_without_a_call(collection: Collection) -> None:
+    before, tree = collection.ids("tides.md"), collection.version("tides.md").tree()
+    collection.move("tides.md", "sea/tide-tables.md")
+    report = collection.build()
+    (new,) = [entry for entry in report.documents if entry.doc_id == "sea/tide-tables.md"]
+    assert (new.renamed_from, new.usage.model_calls, new.nodes_rebuilt) == ("tides.md", 0, 0)
+    assert collection.ids("sea/tide-tables.md") == before
+    assert collection.version("sea/tide-tables.md").tree() == tree
+    manifest = collection.version("sea/tide-tables.md").manifest
+    assert manifest.renamed_from is not None
+    assert (manifest.renamed_from.doc_id, manifest.renamed_from.version_id) == ("tides.md", "v000001")
+    assert {entry.doc_id for entry in collection.store.require_current().documents.values()} == {
+        "sea/tide-tables.md",
+        "winds.md",
+    }
+    assert verify_index(collection.store, deep=True).problems == ()
+
+
+def test_moved_and_edited_document_costs_the_edited_section(collection: Collection) -> None:
+    before = collection.ids("tides.md")
+    (collection.folder / "tides.md").unlink()
+    collection.write("tide-tables.md", text("tides").replace("by rule 2 pays 5 crowns", "by rule 2 pays 500 crowns"))
+    report = collection.build()
+    (new,) = [entry for entry in report.documents if entry.action is Action.ADD]
+    assert new.renamed_from == "tides.md"
+    assert collection.ids("tide-tables.md") == before
+    assert 1 <= new.usage.model_calls <= SETTINGS.summary.attempts
+
+
+def test_old_citations_resolve_to_the_new_name(collection: Collection) -> None:
+    collection.write("tides.md", text("tides", sections=4))
+    gone = collection.ids("tides.md")["tides rule 4"]
+    kept = collection.ids("tides.md")["tides rule 1"]
+    collection.build()
+    collection.move("tides.md", "tide-tables.md")
+    collection.build()
+    release = collection.store.require_current()
+    assert resolve_node(collection.store, release, kept).doc_id == "tide-tables.md"
+    assert resolve_node(collection.store, release, gone).state is NodeState.DELETED
+
+
+def test_name_that_moves_on_to_another_document_gets_new_ids(collection: Collection) -> None:
+    before = collection.ids("tides.md")
+    collection.move("tides.md", "old-tides.md")
+    collection.build()
+    collection.write("tides.md", text("ebb"))
+    collection.build()
+    assert collection.ids("old-tides.md") == before
+    assert not set(collection.ids("tides.md").values()) & set(before.values())
+
+
+def test_there_and_back_keeps_the_ids(collection: Collection) -> None:
+    before = collection.ids("tides.md")
+    collection.move("tides.md", "other.md")
+    collection.build()
+    collection.move("other.md", "tides.md")
+    collection.build()
+    assert collection.ids("tides.md") == before
+    assert collection.version("tides.md").version_id == "v000002"
+    assert verify_index(collection.store, deep=True).problems == ()
+
+
+def test_copy_is_another_document(collection: Collection) -> None:
+    collection.write("copy.md", text("tides"))
+    report = collection.build()
+    assert [entry.renamed_from for entry in report.documents] == [None, None, None]
+    assert not set(collection.ids("copy.md").values()) & set(collection.ids("tides.md").values())
+
+
+def test_moved_folder_pairs_equal_documents_by_file_name(tmp_path: Path) -> None:
+    collection = Collection(tmp_path)
+    for name in ("a/one.md", "a/two.md", "a/three.md"):
+        collection.write(name, text("the same"))
+    collection.build()
+    ids = {name: collection.ids(f"a/{name}") for name in ("one.md", "two.md", "three.md")}
+    (collection.folder / "a").rename(collection.folder / "b")
+    report = collection.build()
+    renamed = {entry.doc_id: entry.renamed_from for entry in report.documents if entry.action is Action.ADD}
+    assert renamed == {"b/one.md": "a/one.md", "b/two.md": "a/two.md", "b/three.md": "a/three.md"}
+    assert {name: collection.ids(f"b/{name}") for name in ids} == ids
+
+
+def test_unlike_document_in_place_of_one_that_is_gone_is_new(collection: Collection) -> None:
+    (collection.folder / "tides.md").unlink()
+    collection.write("recipes.md", "# Soup\n\nBoil water, add salt, and wait until the fish is done. " * 9)
+    report = collection.build()
+    assert [entry.renamed_from for entry in report.documents] == [None, None, None]
+
+
+def test_of_two_equally_like_documents_neither_is_taken(collection: Collection) -> None:
+    (collection.folder / "tides.md").unlink()
+    collection.write("x.md", text("tides").replace("rule 2", "rule two"))
+    collection.write("y.md", text("tides").replace("rule 3", "rule three"))
+    report = collection.build()
+    assert {entry.renamed_from for entry in report.documents} == {None}
