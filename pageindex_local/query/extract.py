@@ -1,28 +1,29 @@
 """The printed words that answer best: candidate pages in, verified quotes out. No model, nothing invented."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pageindex_local.query.citations import (
     MAX_QUOTE_CHARACTERS,
     MIN_QUOTE_CHARACTERS,
-    Segment,
     cut_quote,
     is_on_page,
-    iter_segments,
     numbers_in,
     quote_words,
 )
 from pageindex_local.query.excerpts import weigh_text, word_weights
 from pageindex_local.query.find import Findings, SearchedDocument
 from pageindex_local.query.rerank import Candidate
+from pageindex_local.query.segments import Segment, ends_sentence, iter_segments
 from pageindex_local.records import Span
 
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length
 _FIGURES_BONUS = 0.15  # for a quote with a number that is not in the question, where a figure is asked for
 _OTHER_LEAF = 0.7  # for a quote from a part of the page that belongs to another section than the one chosen
+_FRAGMENT = 0.7  # for a piece that the edge of the page cuts
 _SHORT_WORDS = 12  # a shorter piece (a list item, a table row) is quoted together with what stands around it
+_SHORT_SENTENCE = 5  # a shorter sentence ("It depends.") too
 _SECOND_QUOTE = 0.5  # a further quote must be worth so much of the first
 
 
@@ -47,7 +48,7 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         total = sum(weights.values()) or 1.0
         asked = numbers_in(findings.question.text)
         start, end = searched.tree.nodes[candidate.node_id].span
-        segments = list(iter_segments(candidate.page_number, searched.page_lines(candidate.page_number)))
+        segments = page_segments(searched, candidate.page_number)
         for small in segments:
             segment = _grow(small, segments, (start, end))
             words = len(segment.text.split())
@@ -58,6 +59,7 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
                 worth += _FIGURES_BONUS
             worth *= min(1.0, (2 * _TYPICAL_WORDS / (words + _TYPICAL_WORDS))) * (candidate.score / (top or 1.0))
             worth *= 1.0 if start <= segment.first_line < end else _OTHER_LEAF
+            worth *= 1.0 if segment.is_whole else _FRAGMENT
             weighed.append((worth, len(weighed), candidate, segment))
     weighed.sort(key=lambda found: (-found[0], found[1]))
     quotes: list[Quote] = []
@@ -76,9 +78,31 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
     return quotes
 
 
+def page_segments(searched: SearchedDocument, page_number: int) -> list[Segment]:
+    """The quotable pieces of a page, headings of the tree and lines that look like headings left out."""
+    lines = searched.page_lines(page_number)
+    if not lines:
+        return []
+    first, last = lines[0][0], lines[-1][0]
+    headings = {
+        line
+        for node in searched.tree.nodes.values()
+        if first <= node.heading[1] and node.heading[0] <= last
+        for line in range(*node.heading)
+    }
+    before = [text for _, text in searched.page_lines(page_number - 1) if text.strip()] if page_number > 1 else []
+    opening = next((text.strip() for _, text in lines if text.strip()), "")
+    continues = bool(before) and not ends_sentence(before[-1].strip()) and not opening[:1].isupper()
+    return list(iter_segments(page_number, lines, headings=headings, continues=continues))
+
+
 def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
-    """A short piece with its neighbours on the same side of the leaf, as long as they fit; others as they are."""
-    if len(segment.text.split()) >= _SHORT_WORDS:
+    """A short piece with its neighbours between the same headings and on the same side of the leaf, as far as they fit.
+
+    Whole sentences stay as they are.
+    """
+    words = len(segment.text.split())
+    if words >= _SHORT_WORDS or (segment.is_sentence and segment.is_whole and words >= _SHORT_SENTENCE):
         return segment
     first = last = next(place for place, piece in enumerate(segments) if piece is segment)
     inside = leaf[0] <= segment.first_line < leaf[1]
@@ -88,21 +112,29 @@ def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
         grew = False
         for step in (-1, 1):  # what introduces a list stands before it
             place = first - 1 if step < 0 else last + 1
-            if not 0 <= place < len(segments) or (leaf[0] <= segments[place].first_line < leaf[1]) is not inside:
+            if not 0 <= place < len(segments) or segments[place].block != segment.block:
+                continue
+            if (leaf[0] <= segments[place].first_line < leaf[1]) is not inside:
                 continue
             if size + 1 + len(segments[place].text) <= MAX_QUOTE_CHARACTERS:
                 size += 1 + len(segments[place].text)
                 first, last = min(first, place), max(last, place)
                 grew = True
-    text = " ".join(piece.text for piece in segments[first : last + 1])
-    return Segment(segment.page_number, text, segments[first].first_line, segments[last].last_line)
+    pieces = segments[first : last + 1]
+    return replace(
+        segment,
+        text=" ".join(piece.text for piece in pieces),
+        first_line=pieces[0].first_line,
+        last_line=pieces[-1].last_line,
+        is_whole=all(piece.is_whole for piece in pieces),
+    )
 
 
 def best_segment(searched: SearchedDocument, page_number: int, claim: str) -> Segment | None:
     """The piece of a page that shares most with a claim: its numbers first, then its words."""
     words, numbers = set(quote_words(claim)), numbers_in(claim)
     best: tuple[float, Segment] | None = None
-    for segment in iter_segments(page_number, searched.page_lines(page_number)):
+    for segment in page_segments(searched, page_number):
         here = set(quote_words(segment.text))
         worth = len(words & here) / (len(words) or 1) + 2 * len(numbers & numbers_in(segment.text)) - 0.002 * len(here)
         if len(segment.text) >= MIN_QUOTE_CHARACTERS and (best is None or worth > best[0]):
