@@ -20,6 +20,7 @@ VOTE_POWER = (
     3  # a vote counts with the cube of its score, so that one passage that says it all beats many that touch it
 )
 NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for the best full-text score
+OWNERSHIP_POWER = 2
 YEAR_WEIGHT = 0.5
 PERIOD_WEIGHT = 0.5
 _OPENING_WORDS = 120  # about what a title page says
@@ -67,7 +68,7 @@ def rank_documents(index: SearchIndex, question: Question, allowed: Collection[s
     wanted = [*(word.word for word in question.words), *(" ".join(pair) for pair in question.pairs)]
     text = _score_text(index, documents, wanted)
     top = max(text.values(), default=0.0) or 1.0
-    names = match_names(question, documents)
+    names = match_names(question, documents, index)
     years = {key: match_years(question, doc) for key, doc in documents.items()}
     ranked = [
         RankedDocument(
@@ -111,12 +112,15 @@ def match_years(question: Question, document: IndexedDocument) -> float:
     return score
 
 
-def match_names(question: Question, documents: Mapping[str, IndexedDocument]) -> dict[str, float]:
+def match_names(
+    question: Question, documents: Mapping[str, IndexedDocument], index: SearchIndex | None = None
+) -> dict[str, float]:
     """How well each document's name is named by the question, 0 to 1.
 
     A name counts whole ("Verizon"), run together ("American Express" for `AMERICANEXPRESS_2022`), or as an abbreviation
     in capitals that starts the name and follows its letters ("AMEX", "JnJ"). Words that most documents share (years,
-    kinds of document) count little.
+    kinds of document) count little; with an `index` also words that other documents use ("policy", "guide"), since who
+    says them need not mean the name.
     """
     words_of = {key: name_words(doc) for key, doc in documents.items()}
     shared: dict[str, int] = {}
@@ -130,12 +134,29 @@ def match_names(question: Question, documents: Mapping[str, IndexedDocument]) ->
         best = 0.0
         for word in words:
             if word in joined:
-                best = max(best, 1 - (shared[word] - 1) / max(len(documents), 2))
+                rare = 1 - (shared[word] - 1) / max(len(documents), 2)
+                best = max(best, rare * (1.0 if index is None else _ownership(index, word, words_of)))
         squeezed = "".join(words)
         if not best and any(is_abbreviation(name, squeezed) for name in question.names):
             best = 0.8
         scores[key] = best
     return scores
+
+
+def _ownership(index: SearchIndex, word: str, words_of: Mapping[str, Sequence[str]]) -> float:
+    """How sure a word means the documents whose name holds it: the squared share of its passages that are theirs.
+
+    A word that no passage holds can mean nothing but the name.
+    """
+    everywhere = index.count_passages(word)
+    if not everywhere:
+        return 1.0
+    own = sum(
+        index.count_passages(word, index.documents[key].passage_rows)
+        for key, words in words_of.items()
+        if word in words
+    )
+    return (own / everywhere) ** OWNERSHIP_POWER
 
 
 def names_document(name: str, document: IndexedDocument) -> bool:

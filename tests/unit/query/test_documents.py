@@ -57,3 +57,13 @@ def test_rank_documents_without_the_year_asked_names_the_nearest(tmp_path: Path)
     assert len(notices) == 1
     assert "2022" in notices[0]
     assert "2021" in notices[0]
+
+
+def test_rank_documents_by_a_name_that_others_use_too_follows_the_text(tmp_path: Path) -> None:
+    """`policy` is a word of everybody's text, so it does not mean the document of that name; `Southport` does."""
+    policy = [Section("p", "Policy", ["A policy binds the crew.", *filler("anchor", 3)])]
+    quay = [Section(f"q{n}", f"Quay {n}", [f"Quay policy {n}.", *filler(f"quay {n}", 8)]) for n in range(5)]
+    quay.append(Section("oil", "Oil", ["The harbour pays for lantern oil."]))
+    documents = {"policy.pdf": policy, "southport.pdf": quay}
+    assert ranked(tmp_path, documents, "Does a policy speak of lantern oil?")[0][0] == "southport.pdf"
+    assert ranked(tmp_path / "again", documents, "Which rule binds the Southport crew?")[0][0] == "southport.pdf"
