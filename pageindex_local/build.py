@@ -13,6 +13,7 @@ from pageindex_local.chunking import Chunk, cut_chunks
 from pageindex_local.grafts.carry import apply_grafts, find_pins, mark_hand
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.evidence import HeadingEvidence
+from pageindex_local.headings.markdown import find_markdown_anchors
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.llm.prompts import PROMPT_VERSIONS
@@ -21,6 +22,7 @@ from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.records import (
     Heading,
+    MediaType,
     Origin,
     ParsedDocument,
     SectionTree,
@@ -40,7 +42,7 @@ from pageindex_local.tree.mini_toc import MiniToc, build_mini_tocs, describe_deg
 from pageindex_local.tree.validate import check_tree
 
 # Raised whenever the same source and settings would give another tree, other ids or other page text than before.
-ALGORITHM_VERSION = 2
+ALGORITHM_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,8 @@ def finish_tree(
         old_text=None if previous is None else previous.own_text,
         ended_ids=() if previous is None else previous.changes().tombstones.keys(),
         pinned=find_pins(draft.tree, document.grafts, old) if pinned is None else pinned,
+        anchors=read_anchors(document.source.media_type, [line.text for _, line in document.lines()]),
+        old_anchors={} if previous is None else read_anchors(previous.manifest.media_type, _stored_lines(previous)),
     )
     tree = mark_hand(identified.tree, document)
     tree = summarise_tree(document, tree, old if reuse_summaries else None, model, settings.summary, progress)
@@ -221,6 +225,15 @@ def finish_tree(
     reused, moved = count_reused(tree, old)
     usage = draft.usage + (_usage(model) - before)
     return BuiltTree(tree, identified.report, usage, reused, len(tree.nodes) - reused, moved, draft.warnings)
+
+
+def read_anchors(media_type: MediaType, lines: Sequence[str]) -> Mapping[int, str]:
+    """The explicit anchors of a document's headings by line; they are kept as they stand, in the text of the pages."""
+    return find_markdown_anchors(lines) if media_type is MediaType.MARKDOWN else {}
+
+
+def _stored_lines(version: StoredVersion) -> list[str]:
+    return [line for page in version.pages() for line in page.line_texts()]
 
 
 def count_reused(tree: SectionTree, previous: SectionTree | None) -> tuple[int, int]:

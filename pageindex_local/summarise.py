@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pageindex_local.extractive import split_sentences
-from pageindex_local.ids import normalise_title
 from pageindex_local.llm.base import Generation, GenerationRequest, TextModel
 from pageindex_local.llm.budget import fits
 from pageindex_local.llm.prompts import retry_request
@@ -18,6 +17,7 @@ from pageindex_local.settings import SummarySettings
 from pageindex_local.summary_checks import find_summary_problems, tidy_summary
 from pageindex_local.summary_tasks import Summary, SummaryTask, description_task, leaf_task, parent_task
 from pageindex_local.tree.text import own_paragraphs
+from pageindex_local.tree.titles import split_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _read_of(
 ) -> list[tuple[str, str, NodeKind]]:
     """What a parent reads of its children. Section numbers do not count: they shift when a section is put in before."""
     return [
-        (normalise_title(tree.nodes[child].title), summaries[child].text, tree.nodes[child].kind) for child in children
+        (split_title(tree.nodes[child].title)[1], summaries[child].text, tree.nodes[child].kind) for child in children
     ]
 
 

@@ -20,6 +20,7 @@ _FRONT_MATTER_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*(?=[#.])(?:[#.][\w:.-]+\s*|[\w-]+=(?:\"[^\"]*\"|\S+?)\s*)+\}\s*$")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _HTML_ID = re.compile(r"<\w+\s[^>]*?\b(?:id|name)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
+_MAY_BE_ANCHOR = re.compile(r"\{:?\s*[#.]|<\w+\s[^>]*\b(?:id|name)\s*=", re.IGNORECASE)
 _ANCHOR_LINE = re.compile(r"\s{0,3}<a\s[^>]*>\s*(?:</a>)?\s*$", re.IGNORECASE)
 
 
@@ -52,9 +53,10 @@ def find_markdown_headings(document: ParsedDocument) -> SourceResult:
     return SourceResult(headings, 1.0 if headings else 0.0, f"{len(headings)} CommonMark headings")
 
 
-def find_markdown_anchors(document: ParsedDocument) -> Mapping[int, str]:
+def find_markdown_anchors(lines: Sequence[str]) -> Mapping[int, str]:
     """Explicit anchors by the line on which their heading starts: `{#id}`, or `<a id>` in it or on the line before."""
-    lines = [line.text for _, line in document.lines()]
+    if not any(_MAY_BE_ANCHOR.search(line) for line in lines):
+        return {}
     return {found.first: found.anchor for found in _read_headings(lines) if found.anchor}
 
 

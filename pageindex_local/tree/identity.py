@@ -7,6 +7,7 @@ equally well none is taken, and the report says so: a lost id is a nuisance, a w
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from pageindex_local.ids import mint_node_id, normalise_title, own_hash
 from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree
@@ -35,6 +36,8 @@ def assign_ids(
     old_text: Callable[[Node], str] | None = None,
     ended_ids: Collection[str] = (),
     pinned: Mapping[str, str] | None = None,
+    anchors: Mapping[int, str] = MappingProxyType({}),
+    old_anchors: Mapping[int, str] = MappingProxyType({}),
 ) -> Identified:
     """The draft tree with lasting ids, and the match report. Deterministic; calls no model.
 
@@ -48,13 +51,17 @@ def assign_ids(
             also retitled or moved cannot be recognised.
         ended_ids: ids of removed sections (`Changes.tombstones`), never to be minted again.
         pinned: draft id -> id in `previous`, for sections that are known to be the same whatever they say now.
+        anchors: explicit anchors of the document, by the line on which their heading starts.
+        old_anchors: those of the document of `previous`.
     """
     if previous is None:
         names = _mint(draft, {}, doc_id, version_id, frozenset(ended_ids))
         report = MatchReport(added=tuple(Added(names[node.node_id], node.title) for node in draft.walk()))
         return Identified(_rename(draft, names), report)
     result = match_forests(
-        Forest(previous, old_text), Forest(draft, lambda node: own_text(document, draft, node)), pinned or {}
+        Forest(previous, old_text, old_anchors),
+        Forest(draft, lambda node: own_text(document, draft, node), anchors),
+        pinned or {},
     )
     matching = result.matching
     carried = {

@@ -1,19 +1,21 @@
 """Ids over the real version series: which are kept, lost or wrong, and how many nodes a build would have to redo.
 
-Usage: python -m tests.benchmarks.versions [SERIES ...] [--data DIR]
+Usage: python -m tests.benchmarks.versions [SERIES ...] [--calls] [--data DIR]
 
-Prints a table, a row for each pair of consecutive versions. `unchanged` are the old nodes whose title and own text
-occur exactly once in either version; `kept` of those must be all. `redone` are nodes whose summary inputs changed:
-the edited and added ones and their ancestors.
+Prints a table, a row for each pair of consecutive versions; with `--calls` two more, of what a rebuild asks a model.
+`unchanged` are the old nodes whose title and own text occur exactly once in either version; `kept` of those must be
+all. `redone` are nodes whose summary inputs changed: the edited and added ones and their ancestors.
 """
 
 import argparse
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pageindex_local.build import read_anchors
 from pageindex_local.headings import find_headings
 from pageindex_local.ids import own_hash
 from pageindex_local.parsing import parse_source
@@ -23,6 +25,7 @@ from pageindex_local.settings import Settings, read_settings
 from pageindex_local.tree.assemble import build_tree
 from pageindex_local.tree.identity import Identified, assign_ids
 from pageindex_local.tree.text import own_text
+from tests.benchmarks.version_cost import print_costs
 
 SERIES = ("commonmark-commits", "commonmark-spec", "openapi-spec", "rust-book-single")
 
@@ -163,7 +166,20 @@ def carry_ids(
     def read(node: Node) -> str:
         return own_text(old_document, old, node)
 
-    return assign_ids(draft, old, doc_id=series, version_id=version, document=document, old_text=read)
+    return assign_ids(
+        draft,
+        old,
+        doc_id=series,
+        version_id=version,
+        document=document,
+        old_text=read,
+        anchors=_anchors(document),
+        old_anchors=_anchors(old_document),
+    )
+
+
+def _anchors(document: ParsedDocument) -> Mapping[int, str]:
+    return read_anchors(document.source.media_type, [line.text for _, line in document.lines()])
 
 
 def measure(pair: Pair) -> Row:
@@ -239,6 +255,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("series", nargs="*", default=list(SERIES))
     parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[3] / "shared/data/versions")
+    parser.add_argument("--calls", action="store_true", help="build every version, and count the calls")
     options = parser.parse_args()
     print(
         "series              pair    nodes unchanged kept  redone  edited retitled moved added removed split merged amb"
@@ -260,6 +277,9 @@ def main() -> None:
                     changed, lost, wrong = judge(pair, truth)
                     print(f"    by hand: {changed} changed sections, lost {lost}, wrong {wrong}")
     print(f"{totals['pairs']} pairs: {totals['kept']} of {totals['unchanged']} unchanged nodes kept their id")
+    if options.calls:
+        with tempfile.TemporaryDirectory() as work:
+            print_costs(options.data, options.series, Path(work))
 
 
 if __name__ == "__main__":

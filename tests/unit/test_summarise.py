@@ -321,3 +321,9 @@ def test_summarise_parent_without_introduction_says_what_its_children_say() -> N
     sentence, _, parts = summary.partition(" Parts: ")
     assert sentence in (COAT, DIET)
     assert parts == "Coat; Diet."
+
+
+def test_summarise_parent_of_a_section_in_other_letters_shows_the_title_as_it_is_now() -> None:
+    old = _summarise([["# 1 Cats", "## 1.1 The Coat", COAT, "## 1.2 Diet", DIET]], None)
+    again = _summarise([["# 1 Cats", "## 1.1 The coat", COAT, "## 1.2 Diet", DIET]], None, old)
+    assert _summaries(again)["1 Cats"].endswith("The coat; Diet.")

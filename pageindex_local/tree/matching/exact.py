@@ -9,7 +9,7 @@ from pageindex_local.tree.match_report import MatchStep
 from pageindex_local.tree.matching.features import dice
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 
-_ANCHOR = re.compile(r"\{#([\w:.\-]+)\}\s*$")
+_COUNTING_ANCHOR = re.compile(r"[\W_]*(?:[^\W\d_]+[-_.:]*)?\d[\d\W_]*[a-z]?", re.IGNORECASE)
 # Shorter texts ("None.", "Reserved for future use.") are common property of many sections.
 _MIN_WORDS_OF_EQUAL_TEXT = 8
 _ALIKE = 0.5
@@ -27,11 +27,14 @@ def match_pinned(matching: Matching, pinned: Mapping[str, str]) -> None:
 
 
 def match_anchors(matching: Matching) -> None:
-    """Pair sections whose titles end in the same explicit anchor, `{#name}`."""
+    """Pair sections with the same explicit anchor: the author's own name for them, whatever title and text say now.
+
+    Anchors that count (`sec-3-2`, `_Toc4711`) name places, and go on to the next section when one is put in before.
+    """
 
     def anchor(forest: Forest, index: int) -> str | None:
-        found = _ANCHOR.search(forest.node(index).title)
-        return found.group(1) if found else None
+        name = forest.anchors[index]
+        return None if not name or _COUNTING_ANCHOR.fullmatch(name) else name
 
     for old, new in _unique_pairs(matching, anchor, range(1, len(matching.old)), range(1, len(matching.new))):
         if matching.is_free(old, new):

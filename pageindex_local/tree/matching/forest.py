@@ -1,7 +1,8 @@
 """A section tree as arrays for matching, and the pairs found so far. Texts and features are kept once asked for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from pageindex_local.ids import normalise_text, normalise_title, own_hash
 from pageindex_local.records import Node, NodeKind, SectionTree
@@ -16,10 +17,16 @@ class Forest:
     """The nodes of a tree in pre-order at indexes from 1; index 0 is a made-up root above the top-level nodes.
 
     `end[i]` is one past the last descendant of `i`, so that `i < j < end[i]` says whether `j` lies below `i`.
-    `hollow[i]` says that neither the node nor anything below it has text.
+    `hollow[i]` says that neither the node nor anything below it has text. `anchors[i]` is the explicit anchor of a
+    section, empty where it has none.
     """
 
-    def __init__(self, tree: SectionTree, read_text: Callable[[Node], str] | None) -> None:
+    def __init__(
+        self,
+        tree: SectionTree,
+        read_text: Callable[[Node], str] | None,
+        anchors: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         order = list(tree.walk())
         index = {node.node_id: number for number, node in enumerate(order, 1)}
         self.nodes: list[Node | None] = [None, *order]
@@ -27,6 +34,9 @@ class Forest:
         self.children = [[index[root] for root in tree.roots]] + [[index[c] for c in node.children] for node in order]
         self.titles = [""] + [normalise_title(node.title) for node in order]
         self.kinds = [NodeKind.SECTION] + [node.kind for node in order]
+        self.anchors = [""] + [
+            anchors.get(node.heading[0], "") if node.heading[0] < node.heading[1] else "" for node in order
+        ]
         self.paths = [0]  # the titles from the top down to the node, as one number
         for number in range(1, len(order) + 1):
             above = self.paths[self.parent[number]]
