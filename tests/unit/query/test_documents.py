@@ -66,4 +66,4 @@ def test_rank_documents_by_a_name_that_others_use_too_follows_the_text(tmp_path:
     quay.append(Section("oil", "Oil", ["The harbour pays for lantern oil."]))
     documents = {"policy.pdf": policy, "southport.pdf": quay}
     assert ranked(tmp_path, documents, "Does a policy speak of lantern oil?")[0][0] == "southport.pdf"
-    assert ranked(tmp_path / "again", documents, "Which rule binds the Southport crew?")[0][0] == "southport.pdf"
+    assert ranked(tmp_path / "again", documents, "Which rule holds at Southport?")[0][0] == "southport.pdf"
