@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from pageindex_local import __version__
-from pageindex_local.cli import build, doctor, maintenance, query, releases, replace, status, tree, versions
+from pageindex_local.cli import build, doctor, maintenance, query, reindex, releases, replace, status, tree, versions
 from pageindex_local.cli.console import emit, emit_json, error_record, hint, report_error
 from pageindex_local.errors import PageindexError
 
@@ -106,7 +106,7 @@ def options(
     """Read what stands before the command. The help text is the application's."""
 
 
-for module in (build, query, tree, status, versions, replace, releases, maintenance, doctor):
+for module in (build, reindex, query, tree, status, versions, replace, releases, maintenance, doctor):
     module.register(app)
 
 

@@ -1,4 +1,4 @@
-"""`release list|show|pin|rollback`: the published states of a collection, and going back to one."""
+"""`release list|show|diff|pin|rollback`: the published states of a collection, and going back to one."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +45,11 @@ def register(app: typer.Typer) -> None:
         remark="Nothing is removed: a new release pins what the old one pinned.",
         needs_arguments=True,
     )
+    add_command(
+        group,
+        diff,
+        examples=("release diff", "release diff 000003 000004 --markdown --text"),
+    )
     app.add_typer(group, name="release", rich_help_panel=VERSIONS)
 
 
@@ -88,6 +93,43 @@ def show(
     for doc_key, what in changed.items():
         if doc_key not in release.documents:
             emit(f"  {what}")
+
+
+def diff(
+    old: Annotated[
+        str | None, typer.Argument(metavar="A", help="Older release (default: the one before B).", show_default=False)
+    ] = None,
+    new: Annotated[
+        str | None, typer.Argument(metavar="B", help="Newer release (default: the current one).", show_default=False)
+    ] = None,
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", metavar="", help="Write Markdown, for a pull request.")
+    ] = False,
+    text: Annotated[
+        bool, typer.Option("--text", metavar="", help="Markdown: show how the text of sections changed, too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what differs between two releases: documents, and the sections in them."""
+    from pageindex_local.cli.release_text import release_json, release_lines, release_markdown, title_line
+    from pageindex_local.release_diff import diff_releases
+
+    store = open_store(index, collection, load_settings(None))
+    after = read_release(store, new)
+    before = read_release(store, old or after.parent) if old or after.parent else None
+    diffs = diff_releases(store, before, after)
+    names = {"old": None if before is None else before.name, "new": after.name}
+    if as_json:
+        emit_json({**names, "documents": release_json(diffs)})
+    elif markdown:
+        emit(release_markdown(diffs, [f"release {names['old'] or 'none'} → {names['new']}"], text=text))
+    else:
+        emit(f"{names['old'] or 'nothing'} -> {names['new']}: {title_line(diffs)}")
+        for line in release_lines(diffs):
+            emit(line)
 
 
 def pin(

@@ -1,0 +1,129 @@
+"""Two commits of a git repository in, the index of the second and its difference from the first out.
+
+Made for continuous integration: the index may be there from an earlier run, whatever commit that was for. Only what
+differs is built. The working tree is left alone.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pageindex_local.build import Fingerprint, make_fingerprint
+from pageindex_local.collection import (
+    CollectionReport,
+    DocumentBuilder,
+    Scope,
+    build_collection,
+)
+from pageindex_local.errors import EmptySourceError, SourceError
+from pageindex_local.git_commits import Commits, extract_folder
+from pageindex_local.llm.lazy import LazyModel
+from pageindex_local.parsing.sources import find_sources, read_source
+from pageindex_local.progress import NO_PROGRESS, Progress
+from pageindex_local.query.fulltext import build_search_index
+from pageindex_local.records import Usage
+from pageindex_local.release_diff import DocumentDiff, diff_releases
+from pageindex_local.settings import Settings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.records import Release
+
+
+@dataclass(frozen=True, slots=True)
+class ReindexReport:
+    """What reindexing did: the documents that differ, what the head cost, and what it cost to have the base first."""
+
+    commits: Commits
+    base_release: str | None
+    head_release: str | None
+    diffs: tuple[DocumentDiff, ...]
+    head: CollectionReport
+    base: CollectionReport | None
+
+    @property
+    def usage(self) -> Usage:
+        """What the documents of the head cost."""
+        return sum((document.usage for document in self.head.documents), Usage())
+
+    @property
+    def base_usage(self) -> Usage:
+        """What it cost to have the index of the base first."""
+        return sum((document.usage for document in self.base.documents), Usage()) if self.base else Usage()
+
+
+def reindex(
+    folder: Path,
+    commits: Commits,
+    store: IndexStore,
+    settings: Settings,
+    model: LazyModel | None,
+    builder: DocumentBuilder,
+    *,
+    exclude: Sequence[str] = (),
+    progress: Progress = NO_PROGRESS,
+) -> ReindexReport:
+    """Bring the index to the base commit, then to the head, and compare.
+
+    An older release of the index that holds just the base is gone back to; otherwise what differs from the live one is
+    built, with the ids that it has.
+
+    Args:
+        folder: the documents' folder in the working tree.
+        commits: from `find_commits`.
+        store: the index; may be empty.
+        settings: of the build.
+        model: None where settings ask for no model.
+        builder: builds one document.
+        exclude: patterns over document ids to leave out.
+        progress: told about each stage.
+
+    Raises:
+        SourceError: git fails, or the head has no document.
+        StoreError: the index cannot be read or written.
+    """
+    with tempfile.TemporaryDirectory(prefix="pageindex-reindex-") as scratch:
+        base_report: CollectionReport | None = None
+        before: Release | None = None
+        base = Path(scratch, "base")
+        if commits.base is not None and extract_folder(folder, commits.base, base):
+            scope = Scope((base,), tuple(exclude))
+            if not _go_back(scope, store, settings, make_fingerprint(settings, model)):
+                base_report = build_collection(scope, store, settings, model, builder, progress=progress)
+            before = store.current()
+        head = Path(scratch, "head")
+        if not extract_folder(folder, commits.head, head):
+            raise EmptySourceError(f"holds no document in commit {commits.head[:12]}", subject=str(folder))
+        report = build_collection(Scope((head,), tuple(exclude)), store, settings, model, builder, progress=progress)
+    after = store.current()
+    diffs = tuple(diff_releases(store, before, after))
+    return ReindexReport(
+        commits,
+        None if before is None else before.name,
+        None if after is None else after.name,
+        diffs,
+        report,
+        base_report,
+    )
+
+
+def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: Fingerprint) -> bool:
+    """Whether the live release is, or after a rollback again is, what a build of these sources would give."""
+    live = store.current()
+    if live is None:
+        return False
+    hashes: dict[str, str] = {}
+    for file in find_sources(scope.inputs, exclude=scope.exclude):
+        try:
+            source = read_source(file.doc_id, file.path, settings.parse)
+        except SourceError:
+            continue  # it has no version in any release
+        hashes[source.doc_key] = source.sha256
+    for name in reversed(store.releases()):
+        release = store.release(name)
+        found = {key: entry.source_sha256 for key, entry in release.documents.items()}
+        if found != hashes or not all(fingerprint.accepts(entry.settings_hash) for entry in release.documents.values()):
+            continue
+        if release.documents != live.documents:
+            build_search_index(store, store.rollback(name), live)
+        return True
+    return False

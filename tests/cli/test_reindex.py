@@ -1,0 +1,210 @@
+"""What a commit changes in the index, on a real git repository: only that is built, and told as Markdown."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, Runner
+
+
+def rules(subject: str, sections: int = 8) -> str:
+    """Sections long enough that the model is asked about each."""
+    parts = [f"# On {subject}\n"]
+    for number in range(sections):
+        sentence = f"Whoever deals with {subject} under rule {number} pays {number + 3} crowns to the office. "
+        parts.append(f"## {subject.title()} rule {number}\n\n{sentence * 4}\n")
+    return "\n".join(parts)
+
+
+class Repository:
+    """A git repository with documents in `docs/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.docs = root / "docs"
+        self.docs.mkdir(parents=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def git(self, *arguments: str) -> str:
+        identity = ("-c", "user.name=Port", "-c", "user.email=port@example.org", "-c", "commit.gpgsign=false")
+        done = subprocess.run(["git", *identity, *arguments], cwd=self.root, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    def write(self, name: str, text: str) -> None:
+        (self.docs / name).write_text(text, encoding="utf-8")
+
+    def commit(self, message: str) -> str:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "repository")
+    for subject in ("tides", "winds", "ropes"):
+        repository.write(f"{subject}.md", rules(subject))
+    repository.commit("Write rules")
+    return repository
+
+
+@pytest.fixture
+def changed(repository: Repository) -> Repository:
+    """A branch: one section of tides edited, winds renamed, ropes removed."""
+    repository.git("switch", "--quiet", "--create", "branch")
+    repository.write("tides.md", rules("tides").replace("under rule 3 pays 6 crowns", "under rule 3 pays 66 crowns"))
+    repository.git("mv", "docs/winds.md", "docs/gales.md")
+    repository.git("rm", "--quiet", "docs/ropes.md")
+    repository.commit("Change rules")
+    return repository
+
+
+@pytest.fixture
+def reindex(run: Runner, repository: Repository, tmp_path: Path) -> Runner:
+    def invoke(*options: object, index: str = "index") -> Run:
+        return run("reindex", repository.docs, "--index", tmp_path / index, "--model", "fake", *options)
+
+    return invoke
+
+
+def test_only_the_edited_section_costs_calls(reindex: Runner, changed: Repository) -> None:
+    done = reindex("--base", "main", "--json")
+    assert done.code == 0
+    documents = {document["doc_id"]: document for document in done.json["documents"]}
+    calls = {name: document["model_calls"] for name, document in documents.items()}
+    # The stand-in writes a summary a section; a refused one is asked for once more.
+    assert 1 <= calls["tides.md"] <= 2
+    assert (calls["gales.md"], documents["gales.md"]["renamed_from"]) == (0, "winds.md")
+    assert done.json["base_model_calls"] >= 3 * 8
+    told = {entry["doc_id"]: entry for entry in done.json["differences"]}
+    assert {name: entry["change"] for name, entry in told.items()} == {
+        "tides.md": "changed",
+        "gales.md": "renamed",
+        "ropes.md": "removed",
+    }
+    edited = [c["after"]["title"] for c in told["tides.md"]["sections"]["changed"] if "edited" in c["kinds"]]
+    assert edited == ["Tides rule 3"]
+    assert told["gales.md"]["sections"]["changed"] == []
+
+
+def test_index_of_the_base_is_taken_over_without_a_call(
+    run: Runner, reindex: Runner, repository: Repository, tmp_path: Path, changed: Repository
+) -> None:
+    repository.git("switch", "--quiet", "main")
+    run("build", repository.docs, "--index", tmp_path / "index", "--model", "fake", "--no-dagster")
+    (tmp_path / "index/default/work/completions.sqlite").unlink()
+    repository.git("switch", "--quiet", "branch")
+    done = reindex("--base", "main", "--json")
+    assert done.json["base_model_calls"] == 0
+    assert (done.json["base_release"], done.json["release"]) == ("000001", "000002")
+
+
+def test_index_of_a_later_commit_goes_back_to_the_base_without_a_call(
+    reindex: Runner, repository: Repository, changed: Repository
+) -> None:
+    reindex("--base", "main")
+    repository.git("switch", "--quiet", "--create", "other", "main")
+    repository.write("winds.md", rules("winds").replace("pays 5 crowns", "pays 55 crowns"))
+    repository.commit("Change winds")
+    done = reindex("--base", "main", "--json")
+    assert done.json["base_model_calls"] == 0
+    assert [entry["doc_id"] for entry in done.json["differences"]] == ["winds.md"]
+
+
+def test_base_is_where_the_branch_began(reindex: Runner, repository: Repository, changed: Repository) -> None:
+    repository.git("switch", "--quiet", "main")
+    repository.write("ropes.md", rules("ropes", sections=9))
+    repository.commit("Go on with main")
+    repository.git("switch", "--quiet", "branch")
+    done = reindex("--base", "main", "--json")
+    assert done.json["base"] == repository.git("merge-base", "main", "branch")
+    assert {entry["doc_id"]: entry["change"] for entry in done.json["differences"]}["ropes.md"] == "removed"
+
+
+def test_report_is_markdown_that_names_what_changed(reindex: Runner, changed: Repository, tmp_path: Path) -> None:
+    report = tmp_path / "diff.md"
+    done = reindex("--base", "main", "--report", report, "--text", "--quiet")
+    assert (done.code, done.out) == (0, "")
+    text = report.read_text(encoding="utf-8")
+    assert text.splitlines()[0] == "## Index: 3 documents differ: 1 removed, 1 renamed, 1 changed"
+    (row,) = [line for line in text.splitlines() if line.startswith("| ~ |")]
+    assert "| Tides rule 3 |" in row
+    assert "| edited |" in row
+    assert "renamed, was winds.md" in text
+    assert "\n-Whoever deals with tides under rule 3 pays 6 crowns" in text
+    assert "\n+Whoever deals with tides under rule 3 pays 66 crowns" in text
+
+
+def test_bundle_carries_the_index_from_run_to_run(reindex: Runner, changed: Repository, tmp_path: Path) -> None:
+    bundle = tmp_path / "main.pil"
+    reindex("--base", "main", "--head", "main", "--save", bundle, index="first")
+    done = reindex("--base", "main", "--bundle", bundle, "--json", index="second")
+    assert done.json["base_model_calls"] == 0
+    assert 1 <= sum(document["model_calls"] for document in done.json["documents"]) <= 2
+
+
+def test_first_commit_has_nothing_to_compare_with(reindex: Runner, repository: Repository) -> None:
+    done = reindex("--base", "0" * 40, "--json")
+    assert done.code == 0
+    assert {entry["change"] for entry in done.json["differences"]} == {"added"}
+    assert done.json["base"] is None
+
+
+def test_unchanged_commit_says_so(reindex: Runner, repository: Repository) -> None:
+    reindex("--base", "main")
+    repository.commit("Change nothing")
+    assert "no document changed" in reindex("--base", "HEAD~1").out
+
+
+def test_working_tree_is_neither_read_nor_touched(reindex: Runner, changed: Repository) -> None:
+    changed.write("draft.md", rules("drafts"))
+    before = changed.git("status", "--porcelain")
+    done = reindex("--base", "main", "--json")
+    assert "draft.md" not in {document["doc_id"] for document in done.json["documents"]}
+    assert changed.git("status", "--porcelain") == before
+
+
+def test_document_that_fails_is_told_and_the_others_are_published(reindex: Runner, changed: Repository) -> None:
+    changed.write("empty.md", " \n")
+    changed.commit("Add an empty document")
+    done = reindex("--base", "main")
+    assert done.code == 3
+    assert "**failed** empty.md" in done.out
+    assert "Tides rule 3" in done.out
+
+
+@pytest.mark.parametrize(("options", "said"), [(("--base", "nowhere"), "nowhere"), (("--base", "--help"), "--help")])
+def test_unknown_commit_exits_3(reindex: Runner, repository: Repository, options: tuple[str, ...], said: str) -> None:
+    done = reindex(*options)
+    assert done.code == 3
+    assert said in done.err
+    assert "fetch-depth" in done.err
+
+
+def test_folder_outside_of_a_repository_exits_3(run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    (tmp_path / "plain").mkdir()
+    done = run("reindex", tmp_path / "plain", "--base", "HEAD", "--index", tmp_path / "index")
+    assert done.code == 3
+    assert "git repository" in done.err
+
+
+def test_release_diff_tells_the_same_without_git(
+    run: Runner, reindex: Runner, changed: Repository, tmp_path: Path
+) -> None:
+    reindex("--base", "main")
+    index = ("--index", tmp_path / "index")
+    told = run("release", "diff", *index, "--json").json
+    assert (told["old"], told["new"]) == ("000001", "000002")
+    assert {entry["doc_id"]: entry["change"] for entry in told["documents"]} == {
+        "tides.md": "changed",
+        "gales.md": "renamed",
+        "ropes.md": "removed",
+    }
+    lines = run("release", "diff", "1", "2", *index).out.splitlines()
+    assert lines[0] == "000001 -> 000002: 3 documents differ: 1 removed, 1 renamed, 1 changed"
+    assert any(line.startswith("  ~ Tides rule 3  [") for line in lines)
+    assert all(len(line) <= 82 for line in lines)
+    back = run("release", "diff", "2", "1", *index, "--json").json
+    assert {entry["doc_id"]: entry["change"] for entry in back["documents"]}["ropes.md"] == "added"
