@@ -119,8 +119,10 @@ def gc(
         return
     for name in plan.releases:
         emit(f"release {name}")
+    live = store.current()
+    known = {} if live is None else {doc_key: entry.doc_id for doc_key, entry in live.documents.items()}
     for doc_key, version_id in plan.versions:
-        emit(f"version {version_id} of {doc_key}")
+        emit(f"version {version_id} of {inert(known.get(doc_key, doc_key))}")
     for path in (*plan.leftovers, *plan.search, *plan.leases):
         emit(f"file {inert(str(path))}")
     emit("removed" if apply else "nothing was removed; add --apply to remove this")

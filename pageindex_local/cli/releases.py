@@ -17,6 +17,7 @@ from pageindex_local.cli.options import (
     open_store,
     read_release,
 )
+from pageindex_local.cli.versions import version_name
 from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def pin(
     before = store.require_current()
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in before.documents.items()}
     doc_key = doc_keys[check_document(doc, doc_keys, f"release {before.name}")]
-    _report(store, before, store.pin(doc_key, version), as_json=as_json)
+    _report(store, before, store.pin(doc_key, version_name(version) or version), as_json=as_json)
 
 
 def rollback(

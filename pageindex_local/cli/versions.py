@@ -2,12 +2,12 @@
 
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
-from pageindex_local.cli.console import count_text, emit, emit_json, out_console
+from pageindex_local.cli.console import count_text, emit, emit_json, plural
 from pageindex_local.cli.diff_text import change_lines, count_words, diff_json, markdown_lines, node_json, tell
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
@@ -79,48 +79,48 @@ def history(
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in read_release(store, None).documents.items()}
     doc_key = doc_keys[check_document(doc, doc_keys, "the current release")]
     entries = list_history(store, doc_key)
-    by_hand = {
-        entry.version_id: [graft.node_id for graft in store.open_version(doc_key, entry.version_id).grafts()]
-        for entry in entries
-    }
+    versions = {entry.version_id: store.open_version(doc_key, entry.version_id) for entry in entries}
     if as_json:
-        versions = [{**asdict(entry), "replaced_by_hand": by_hand[entry.version_id]} for entry in entries]
-        emit_json({"doc_id": doc, "versions": versions})
+        emit_json({"doc_id": doc, "versions": [_history_json(entry, versions[entry.version_id]) for entry in entries]})
         return
-    _show_history(entries, by_hand)
-
-
-def _show_history(entries: "tuple[HistoryEntry, ...]", by_hand: dict[str, list[str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for heading in ("version", "built (UTC)"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("pages", "nodes", "calls", "tokens"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("changes", overflow="fold")
-    table.add_column("releases", overflow="fold")
     for entry in reversed(entries):
-        words = [f"{count} {kind}" for kind, count in entry.changes.items() if count and kind != "kept"]
-        if by_hand[entry.version_id]:
-            words.append(f"{len(by_hand[entry.version_id])} by hand")
-        if not entry.parent_version:
-            words = ["first version"]
-        pins = entry.releases if len(entry.releases) <= 2 else (entry.releases[0], "…", entry.releases[-1])
-        cells = (
-            f"{entry.version_id}{'*' if entry.is_live else ''}",
-            entry.created_at[:16].replace("T", " "),
-            str(entry.pages),
-            str(entry.nodes),
-            str(entry.usage.model_calls),
-            count_text(entry.usage.input_tokens + entry.usage.output_tokens),
-            ", ".join(words) or "nothing",
-            " ".join(pins) or "none",
-        )
-        table.add_row(*(Text(cell) for cell in cells))
-    out_console().print(table)
+        emit("\n".join(_history_lines(entry, versions[entry.version_id])))
     emit("* answers now")
+
+
+def _history_json(entry: "HistoryEntry", version: "StoredVersion") -> dict[str, Any]:
+    former = version.manifest.renamed_from
+    return asdict(entry) | {
+        "replaced_by_hand": [graft.node_id for graft in version.grafts()],
+        "renamed_from": None if former is None else former.model_dump(mode="json"),
+    }
+
+
+def _history_lines(entry: "HistoryEntry", version: "StoredVersion") -> list[str]:
+    """Two lines: when, how large, what it cost and who pins it; then how it differs from the one before."""
+    former = version.manifest.renamed_from
+    words = [f"{count} {kind}" for kind, count in entry.changes.items() if count and kind != "kept"]
+    if entry.parent_version is None:
+        words = ["first version"]
+        if former is not None:
+            words = [f"first version under this name, was {inert(former.doc_id)} {former.version_id}"]
+    by_hand = len(version.grafts())
+    if by_hand:
+        words.append(f"{by_hand} {'is' if by_hand == 1 else 'are'} by hand")
+    names = entry.releases
+    shown = f"release{'s' if len(names) > 1 else ''} {' '.join(names)}"
+    if len(names) > 2:
+        shown = f"releases {names[0]} to {names[-1]}"
+    tokens = entry.usage.input_tokens + entry.usage.output_tokens
+    unit = "page" if version.manifest.has_pages else "block"
+    figures = [plural(entry.pages, unit), plural(entry.nodes, "node"), plural(entry.usage.model_calls, "call")]
+    if tokens:
+        figures.append(f"{count_text(tokens)} tokens")
+    when = entry.created_at[:16].replace("T", " ")
+    return [
+        f"{entry.version_id}{'*' if entry.is_live else ' '}  {when}  {', '.join(figures)}",
+        f"          {shown if names else 'in no release'}: {', '.join(words) or 'nothing changed'}",
+    ]
 
 
 def diff(
@@ -190,7 +190,7 @@ def diff(
 def _two_versions(
     store: "IndexStore", doc: str, old: str | None, new: str | None
 ) -> "tuple[StoredVersion, StoredVersion]":
-    after = open_document(store, doc, version=_version_name(new))
+    after = open_document(store, doc, version=version_name(new))
     if old is None:
         old = after.manifest.parent_version
         if old is None:
@@ -199,10 +199,10 @@ def _two_versions(
                 subject=doc,
                 next_step="See `tree`.",
             )
-    return open_document(store, doc, version=_version_name(old)), after
+    return open_document(store, doc, version=version_name(old)), after
 
 
-def _version_name(version: str | None) -> str | None:
+def version_name(version: str | None) -> str | None:
     """`v000003` for `3` or `v3`."""
     digits = (version or "").removeprefix("v")
     return f"v{digits:0>6}" if digits.isdecimal() else version
