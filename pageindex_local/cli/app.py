@@ -13,7 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from pageindex_local import __version__
-from pageindex_local.cli import build, doctor, maintenance, query, reindex, releases, replace, status, tree, versions
+from pageindex_local.cli import (
+    build,
+    doctor,
+    evaluate,
+    maintenance,
+    query,
+    reindex,
+    releases,
+    replace,
+    status,
+    tree,
+    versions,
+)
 from pageindex_local.cli.console import emit, emit_json, error_record, hint, report_error
 from pageindex_local.errors import PageindexError
 
@@ -22,7 +34,7 @@ _EPILOG = (
     "  pageindex-local build ./manuals --index ./indexes\n\n"
     '  pageindex-local ask "Who may change a release?" --index ./indexes\n\n'
     "Exit codes: 0 done, 2 usage or settings, 3 source, 4 model, 5 tree, 6 index, 7 question, "
-    "10 `build --check` found something to do. Nothing here ever uses the network."
+    "10 `build --check` found something to do, 11 `evaluate` missed a threshold. Nothing here ever uses the network."
 )
 
 _JSON = "pageindex_local.json"
@@ -106,7 +118,7 @@ def options(
     """Read what stands before the command. The help text is the application's."""
 
 
-for module in (build, reindex, query, tree, status, versions, replace, releases, maintenance, doctor):
+for module in (build, reindex, query, evaluate, tree, status, versions, replace, releases, maintenance, doctor):
     module.register(app)
 
 

@@ -1,29 +1,22 @@
 """How good retrieval is: ranked pages compared with pages known to hold the evidence. Numbers out; searches nothing."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pageindex_local.evaluate.questions import EvidenceQuestion, read_questions
 
-from pageindex_local.errors import SettingsError
+__all__ = [
+    "CUTOFFS",
+    "AbstentionScore",
+    "EvidenceQuestion",
+    "RetrievalScore",
+    "read_questions",
+    "reciprocal_rank",
+    "score_abstention",
+    "score_rankings",
+]
 
 CUTOFFS = (1, 3, 5, 10, 20)
-
-
-class EvidenceQuestion(BaseModel):
-    """One question with the pages that answer it: physical page numbers, from 1, of the document `doc_name`.
-
-    `doc_name` is a `doc_id` or one without its suffix. Other keys of a question file are ignored.
-    """
-
-    model_config = ConfigDict(extra="ignore", frozen=True)
-    question_id: str
-    question: str = Field(min_length=1)
-    doc_name: str
-    evidence_pages: tuple[int, ...] = Field(min_length=1)
-    answer: str | int | float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +53,6 @@ class AbstentionScore:
         return self.caught / self.unanswerable if self.unanswerable else 0.0
 
 
-def read_questions(path: Path) -> list[EvidenceQuestion]:
-    """The questions of a JSON Lines file.
-
-    Raises:
-        SettingsError: the file cannot be read, or a line is no question; names the line.
-    """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot be read ({error})", subject=str(path)) from None
-    questions = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            questions.append(EvidenceQuestion.model_validate(json.loads(line)))
-        except (json.JSONDecodeError, ValidationError) as error:
-            reason = str(error).splitlines()[0]
-            raise SettingsError(f"line {number} is no question ({reason})", subject=str(path)) from None
-    return questions
-
-
 def score_rankings(
     questions: Sequence[EvidenceQuestion], rankings: Mapping[str, Sequence[int]], cutoffs: Iterable[int] = CUTOFFS
 ) -> RetrievalScore:
@@ -98,13 +69,19 @@ def score_rankings(
             first = set(pages[:cutoff])
             recall[cutoff] += bool(gold & first)
             complete[cutoff] += gold <= first
-        reciprocal += next((1 / rank for rank, page in enumerate(pages, 1) if page in gold), 0.0)
+        reciprocal += reciprocal_rank(question.evidence_pages, pages)
     return RetrievalScore(
         questions=len(questions),
         recall={cutoff: hits / count for cutoff, hits in recall.items()},
         all={cutoff: hits / count for cutoff, hits in complete.items()},
         mrr=reciprocal / count,
     )
+
+
+def reciprocal_rank(gold: Iterable[int], ranking: Iterable[int]) -> float:
+    """1 over the rank of the first evidence page, 0 where none is ranked. Repeats in the ranking count once."""
+    known = set(gold)
+    return next((1 / rank for rank, page in enumerate(dict.fromkeys(ranking), 1) if page in known), 0.0)
 
 
 def score_abstention(answerable: Sequence[bool], unanswerable: Sequence[bool]) -> AbstentionScore:

@@ -14,7 +14,7 @@ OWNERS = {
     "dagster": ("pipelines/",),
     "pymupdf": ("pageindex_local/parsing/pdf.py",),
     "llama_cpp": ("pageindex_local/llm/llamacpp/native.py",),
-    "pyarrow": ("pageindex_local/store/",),
+    "pyarrow": ("pageindex_local/store/", "pageindex_local/evaluate/citations.py"),  # a second reader, on purpose
     "boto3": ("pageindex_local/store/s3.py",),
     "botocore": ("pageindex_local/store/s3.py",),
     "typer": ("pageindex_local/cli/",),

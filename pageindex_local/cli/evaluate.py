@@ -1,0 +1,216 @@
+"""`evaluate`: a file of questions in, figures of retrieval, citations, abstention and cost out."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pageindex_local.cli.commands import ASKING, add_command
+from pageindex_local.cli.console import emit, emit_json, hint
+from pageindex_local.cli.options import (
+    DEFAULT_INDEX,
+    CollectionOption,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    ModelOption,
+    ReleaseOption,
+    load_settings,
+    open_store,
+    read_release,
+)
+from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural
+
+if TYPE_CHECKING:
+    from pageindex_local.evaluate.records import Comparison, Evaluation, Pair, Run
+    from pageindex_local.evaluate.run import Subject
+    from pageindex_local.settings import Settings
+    from pageindex_local.store import IndexStore
+
+MISSED_THRESHOLD = 11  # exit code
+_LISTED = 12  # questions named on each side of a comparison
+_LABELS = {
+    "mrr": "MRR of the first evidence page",
+    "document_first": "right document first",
+    "citations": "citations that hold",
+    "answers": "answers that match",
+    "refused": "answerable questions refused",
+    "caught": "unanswerable questions refused",
+    "calls": "model calls a question, median",
+    "input_tokens": "tokens in, median",
+    "output_tokens": "tokens out, median",
+    "seconds": "seconds a question, median",
+}
+_EXAMPLES = (
+    "evaluate questions.jsonl --index ./indexes --answers",
+    "evaluate questions.jsonl --min recall@5=0.5 --max refused=0.2 --json",
+    "evaluate questions.jsonl --release 000003 --against 000004",
+    "evaluate questions.jsonl --settings-b more-beam.toml --in-document",
+)
+_REMARK = (
+    f"Exit code {MISSED_THRESHOLD} means that a figure misses its --min or --max; with --against or --settings-b the "
+    "second run is held to them. docs/answers.md describes the file and every figure."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(app, evaluate, panel=ASKING, examples=_EXAMPLES, remark=_REMARK, needs_arguments=True)
+
+
+def evaluate(
+    questions: Annotated[
+        Path, typer.Argument(metavar="QUESTIONS", help="JSON Lines file of questions.", show_default=False)
+    ],
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    release: ReleaseOption = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="NAME", help="Run a second time on this release and compare.")
+    ] = None,
+    settings_b: Annotated[
+        Path | None,
+        typer.Option("--settings-b", metavar="FILE", help="Run a second time with this file over the settings."),
+    ] = None,
+    answers: Annotated[
+        bool, typer.Option("--answers", metavar="", help="Write answers too: check citations, compare with expected.")
+    ] = False,
+    in_document: Annotated[
+        bool, typer.Option("--in-document", metavar="", help="Search each question only in the document it names.")
+    ] = False,
+    minimum: Annotated[
+        list[str] | None,
+        typer.Option("--min", metavar="FIGURE=X", help="Fail below this, such as recall@5=0.5; repeatable."),
+    ] = None,
+    maximum: Annotated[
+        list[str] | None, typer.Option("--max", metavar="FIGURE=X", help="Fail above this, such as refused=0.2.")
+    ] = None,
+    model: ModelOption = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", metavar="", help="Full text and structure alone; no model is opened.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure retrieval, citations, abstention and cost with a file of questions, for you or for CI."""
+    from pageindex_local.evaluate.compare import compare_runs, find_missed, read_thresholds
+    from pageindex_local.evaluate.questions import read_questions
+    from pageindex_local.evaluate.records import Evaluation
+    from pageindex_local.evaluate.run import run_questions
+
+    at_least, at_most = read_thresholds("--min", minimum or ()), read_thresholds("--max", maximum or ())
+    asked = read_questions(questions)
+    settings = load_settings(config, model={"name": model})
+    store = open_store(index, collection, settings)
+    with contextlib.ExitStack() as stack:
+        subjects = [_subject("A", store, release, settings, None if no_model else stack)]
+        if against is not None or settings_b is not None:
+            changed = settings if settings_b is None else _settings_over(config, settings_b, model)
+            subjects.append(_subject("B", store, against or release, changed, None if no_model else stack))
+        for subject in subjects:
+            stack.enter_context(store.lease(subject.release))
+        progress = stack.enter_context(show_progress(quiet=as_json))
+        runs = [
+            run_questions(asked, subject, in_document=in_document, with_answers=answers, progress=progress)
+            for subject in subjects
+        ]
+    result = Evaluation(
+        questions_file=str(questions),
+        runs=tuple(runs),
+        comparison=compare_runs(*runs) if len(runs) == 2 else None,
+        missed=tuple(find_missed(runs[-1], at_least, at_most)),
+    )
+    if as_json:
+        emit_json(result.model_dump(mode="json"))
+    else:
+        emit("\n".join(table_lines(result)))
+    for sentence in result.missed:
+        hint(f"missed: {sentence}")
+    if result.missed:
+        raise typer.Exit(MISSED_THRESHOLD)
+
+
+def _settings_over(config: Path | None, changes: Path, model: str | None) -> "Settings":
+    """The settings of the first run with what another file names changed."""
+    import tomllib
+
+    from pageindex_local.errors import SettingsError
+
+    try:
+        layer = tomllib.loads(changes.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"cannot be read ({error})", subject=str(changes)) from None
+    return load_settings(config, **{**layer, "model": {"name": model, **layer.get("model", {})}})
+
+
+def _subject(
+    name: str,
+    store: "IndexStore",
+    release: str | None,
+    settings: "Settings",
+    stack: contextlib.ExitStack | None,
+) -> "Subject":
+    from pageindex_local.evaluate.run import Subject
+
+    model = None
+    if stack is not None:
+        from pageindex_local.llm.lazy import open_lazily
+
+        model = open_lazily(settings.model, store.layout.work / "completions.sqlite")
+        stack.callback(model.close)
+    return Subject(name, store, read_release(store, release), settings.query, model)
+
+
+def table_lines(result: "Evaluation") -> list[str]:
+    """The figures as a table of at most 80 columns, one column a run, then what a comparison found."""
+    runs = result.runs
+    figures = runs[0].figures
+    counts = f"{figures.with_evidence} with evidence pages, {figures.unanswerable} unanswerable"
+    printed = plural(figures.citations_printed, "citation")
+    lines = [f"{plural(figures.questions, 'question')}: {counts}, {printed} printed"]
+    lines += [inert(f"{run.name}: release {run.release}, {run.model or 'no model'}") for run in runs]
+    lines += ["", _row("", [run.name for run in runs])]
+    for name in figures.values:
+        values = [run.figures.values[name] for run in runs]
+        if any(value is not None for value in values):
+            lines.append(_row(_LABELS.get(name, name), [_number(name, value) for value in values]))
+    for run in runs:
+        lines += _fault_lines(run)
+    if result.comparison is not None:
+        lines += _comparison_lines(result.comparison)
+    return [line.rstrip() for line in lines]
+
+
+def _row(label: str, cells: list[str]) -> str:
+    return f"{label:36}" + "".join(f"{cell:>12}" for cell in cells)
+
+
+def _number(name: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,.0f}" if name in ("calls", "input_tokens", "output_tokens") else f"{value:.3f}"
+
+
+def _fault_lines(run: "Run") -> list[str]:
+    faults = [(outcome.question_id, fault) for outcome in run.outcomes for fault in outcome.citation_faults]
+    return ["", f"Citations of {run.name} that do not hold:"] * bool(faults) + [
+        inert(f"  {question_id}: {fault}")[:80] for question_id, fault in faults[:_LISTED]
+    ]
+
+
+def _comparison_lines(comparison: "Comparison") -> list[str]:
+    won, lost = comparison.won_by_b, comparison.lost_by_b
+    counts = f"B ahead on {len(won)}, behind on {len(lost)}, equal on {comparison.equal}"
+    lines = ["", f"First evidence page: {counts}; chance {comparison.chance:.2f}"]
+    return lines + _pair_lines("B ahead", won) + _pair_lines("B behind", lost)
+
+
+def _pair_lines(title: str, pairs: "tuple[Pair, ...]") -> list[str]:
+    lines = [
+        f"  {title}: {inert(pair.question_id)}  rank {pair.rank_a or '-'} -> {pair.rank_b or '-'}" for pair in pairs
+    ]
+    return lines[:_LISTED] + [f"  and {len(lines) - _LISTED} more"] * (len(lines) > _LISTED)
