@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pageindex_local.cli.commands import BUILDING, add_command
-from pageindex_local.cli.console import (
-    count_text,
-    emit,
-    emit_json,
-    error_record,
-    hint,
-    out_console,
-    plural,
-    report_error,
-)
+from pageindex_local.cli.console import emit, emit_json, error_record, hint, out_console, report_error
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
@@ -32,6 +23,7 @@ from pageindex_local.cli.options import (
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.errors import SettingsError, SourceError
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import count_text, plural
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -5,7 +5,7 @@ All text that comes from documents, file names or models passes through `inert` 
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -69,30 +69,3 @@ def error_record(error: PageindexError) -> dict[str, object]:
         "next_step": error.next_step,
         "exit_code": error.exit_code,
     }
-
-
-def plural(count: int, noun: str, many: str = "") -> str:
-    """A count with its noun: `1 page`, `2 pages`, `1,158 pages`."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
-
-
-def size_text(size_bytes: int) -> str:
-    """A size for a person: `812 B`, `3.4 kB`, `1.2 MB`."""
-    value, unit = float(size_bytes), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 1000 or unit == "TB":
-            break
-        value /= 1000
-    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-
-
-def count_text(count: int) -> str:
-    """A count that stays narrow in a table: `987`, `12.3k`, `4.5M`."""
-    steps: tuple[tuple[int, Callable[[int], str]], ...] = (
-        (10_000, str),
-        (1_000_000, lambda n: f"{n / 1000:.1f}k"),
-    )
-    for limit, show in steps:
-        if count < limit:
-            return show(count)
-    return f"{count / 1_000_000:.1f}M"

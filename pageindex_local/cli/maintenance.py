@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pageindex_local.cli.commands import KEEPING, add_command
-from pageindex_local.cli.console import emit, emit_json, hint, plural, size_text
+from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
@@ -21,6 +21,7 @@ from pageindex_local.cli.options import (
 )
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural, size_text
 
 if TYPE_CHECKING:
     from pageindex_local.store.bundle import BundleInfo

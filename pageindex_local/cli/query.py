@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pageindex_local.cli.commands import ASKING, add_command
-from pageindex_local.cli.console import emit, emit_json, hint, plural
+from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -25,6 +25,7 @@ from pageindex_local.cli.options import (
     read_release,
 )
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural
 
 if TYPE_CHECKING:
     from pageindex_local.query.records import Retrieval

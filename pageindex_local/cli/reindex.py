@@ -7,8 +7,7 @@ import typer
 
 from pageindex_local.cli.build import STRATEGIES, SUMMARIES, report_json
 from pageindex_local.cli.commands import BUILDING, add_command
-from pageindex_local.cli.console import count_text, emit, emit_json, hint, plural, report_error
-from pageindex_local.cli.diff_text import markdown_text
+from pageindex_local.cli.console import emit, emit_json, hint, report_error
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
@@ -20,7 +19,9 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
-from pageindex_local.cli.release_text import release_json, release_markdown
+from pageindex_local.wording.differences import markdown_text
+from pageindex_local.wording.plain import count_text, plural
+from pageindex_local.wording.releases import release_json, release_markdown
 
 if TYPE_CHECKING:
     from pageindex_local.records import Usage

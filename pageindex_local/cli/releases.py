@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
-from pageindex_local.cli.console import emit, emit_json, plural
+from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -19,6 +19,7 @@ from pageindex_local.cli.options import (
 )
 from pageindex_local.cli.versions import version_name
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural
 
 if TYPE_CHECKING:
     from pageindex_local.store import IndexStore
@@ -115,8 +116,8 @@ def diff(
     as_json: JsonOption = False,
 ) -> None:
     """Show what differs between two releases: documents, and the sections in them."""
-    from pageindex_local.cli.release_text import release_json, release_lines, release_markdown, title_line
     from pageindex_local.release_diff import diff_releases
+    from pageindex_local.wording.releases import release_json, release_lines, release_markdown, title_line
 
     store = open_store(index, collection, load_settings(None))
     after = read_release(store, new)

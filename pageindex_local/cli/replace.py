@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
-from pageindex_local.cli.console import count_text, emit, emit_json, plural
-from pageindex_local.cli.diff_text import change_lines, diff_json
+from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -28,6 +27,8 @@ from pageindex_local.cli.options import (
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.errors import SettingsError
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.differences import change_lines, diff_json
+from pageindex_local.wording.plain import count_text, plural
 
 if TYPE_CHECKING:
     from pageindex_local.llm.lazy import LazyModel

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from pageindex_local.cli.commands import ASKING, add_command
-from pageindex_local.cli.console import emit, emit_json, out_console, plural, size_text
+from pageindex_local.cli.console import emit, emit_json, out_console
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -16,6 +16,7 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural, size_text
 
 if TYPE_CHECKING:
     from pageindex_local.store.records import Release

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pageindex_local.cli.commands import ASKING, add_command
-from pageindex_local.cli.console import emit, emit_json, hint, size_text
+from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -22,9 +22,10 @@ from pageindex_local.cli.options import (
     open_store,
 )
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import place_text, size_text, title_text
 
 if TYPE_CHECKING:
-    from pageindex_local.records import Node, SectionTree
+    from pageindex_local.records import SectionTree
     from pageindex_local.store import StoredVersion
 
 FORMATS = ("text", "json", "pageindex", "html")
@@ -89,20 +90,6 @@ def tree(
         emit_json({"output": str(output), "size_bytes": len(data)})
     else:
         hint(f"wrote {output} ({size_text(len(data))})")
-
-
-def place_text(node: "Node", *, has_pages: bool) -> str:
-    """Where a node is, for a person: `p. 3–7`, or `l. 120–180` where the document has no pages."""
-    if has_pages:
-        first, last, name = node.first_page, node.last_page, "p."
-    else:
-        first, last, name = node.span[0] + 1, node.span[1], "l."
-    return f"{name} {first}" if first >= last else f"{name} {first}–{last}"
-
-
-def title_text(node: "Node") -> str:
-    """A node's title for a person. Introductions bear their parent's title, which would only repeat it."""
-    return f"{inert(node.title)} (introduction)" if node.kind.value == "introduction" else inert(node.title)
 
 
 def text_lines(stored: "StoredVersion", *, depth: int, summaries: bool) -> list[str]:

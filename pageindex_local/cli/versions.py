@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
-from pageindex_local.cli.console import count_text, emit, emit_json, plural
-from pageindex_local.cli.diff_text import change_lines, count_words, diff_json, markdown_lines, node_json, tell
+from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -23,9 +22,10 @@ from pageindex_local.cli.options import (
     open_store,
     read_release,
 )
-from pageindex_local.cli.tree import place_text
 from pageindex_local.errors import IndexNotFoundError, SettingsError
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.differences import change_lines, count_words, diff_json, markdown_lines, node_json, tell
+from pageindex_local.wording.plain import count_text, place_text, plural
 
 if TYPE_CHECKING:
     from pageindex_local.store import IndexStore, StoredVersion

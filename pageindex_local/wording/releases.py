@@ -4,9 +4,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pageindex_local.cli.console import plural
-from pageindex_local.cli.diff_text import change_lines, count_words, diff_json, markdown_lines, markdown_text, tell
 from pageindex_local.inert_text import inert
+from pageindex_local.store.history import diff_text
+from pageindex_local.wording.differences import (
+    change_lines,
+    count_words,
+    diff_json,
+    markdown_lines,
+    markdown_text,
+    tell,
+)
+from pageindex_local.wording.plain import plural
 
 if TYPE_CHECKING:
     from pageindex_local.release_diff import DocumentDiff
@@ -53,8 +61,6 @@ def release_markdown(diffs: "Sequence[DocumentDiff]", notes: Sequence[str] = (),
 
 
 def _document_markdown(diff: "DocumentDiff", *, text: bool) -> list[str]:
-    from pageindex_local.store.history import diff_text
-
     before, after, sections = diff.before, diff.after, diff.sections
     if sections is None or before is None or after is None:
         return [f"### {markdown_text(diff.doc_id)}", "", _what(diff)]

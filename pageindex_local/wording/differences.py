@@ -4,13 +4,14 @@ Enters: a `VersionDiff` and both trees. Leaves: text. Nothing here reads an inde
 """
 
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pageindex_local.cli.tree import place_text, title_text
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import place_text, title_text
 
 if TYPE_CHECKING:
     from pageindex_local.records import Node, SectionTree
@@ -110,8 +111,6 @@ def change_lines(changes: "VersionDiff", old: "SectionTree", new: "SectionTree",
 
 
 def _wrapped(text: str) -> list[str]:
-    import textwrap
-
     return textwrap.wrap(text, WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False)
 
 
