@@ -304,12 +304,19 @@ def _was_full(before: Line, line: Line, typography: Typography) -> bool:
 
 
 def _is_centred(line: Line, page: Page, typography: Typography) -> bool:
-    """Whether a line stands in the middle of its column or page, clearly away from both edges."""
+    """Whether a line stands in the middle of its column or page, clearly away from both edges.
+
+    On a page of several columns a line may also be centred over all of them.
+    """
     left = typography.column_left(line.box[0])
     middle = (line.box[0] + line.box[2]) / 2
+    widths = {
+        typography.column_width,
+        typography.column_lefts[-1] + typography.column_width - typography.column_lefts[0],
+    }
     for centre, width, edge in (
         (left + typography.column_width / 2, typography.column_width, left),
-        (page.width / 2, typography.column_width, page.width / 2 - typography.column_width / 2),
+        *((page.width / 2, width, page.width / 2 - width / 2) for width in widths),
     ):
         if width > 0 and abs(middle - centre) < 0.02 * width and line.box[0] - edge > 0.08 * width:
             return True

@@ -81,7 +81,8 @@ def _refuse(candidate: Candidate, doubt: str) -> Candidate:
 def _refuse_title_pages(candidates: Sequence[Candidate], page: int, line: int) -> list[Candidate]:
     """Without what stands before the first text: titles, authors, dates, addresses.
 
-    The last line above the text is its heading if that style comes again later; else it belongs to the title.
+    The last line above the text is its heading if that style comes again later, or if it begins at the edge of the
+    text under a title that is centred ('Abstract'); else it belongs to the title.
     """
     last_page = {candidate.cluster: candidate.group.page_number for candidate in candidates if candidate.accepted}
     above = [
@@ -89,7 +90,7 @@ def _refuse_title_pages(candidates: Sequence[Candidate], page: int, line: int) -
         for candidate in candidates
         if candidate.accepted and candidate.group.page_number == page and candidate.group.span[0] < line
     ]
-    keep = above[-1].group.span if above and last_page[above[-1].cluster] > page else None
+    keep = above[-1].group.span if above and (last_page[above[-1].cluster] > page or _leaves_title(above)) else None
     found = []
     for candidate in candidates:
         group = candidate.group
@@ -99,6 +100,11 @@ def _refuse_title_pages(candidates: Sequence[Candidate], page: int, line: int) -
         refused = candidate.accepted and before and not candidate.has_number
         found.append(_refuse(candidate, "title page") if refused else candidate)
     return found
+
+
+def _leaves_title(above: Sequence[Candidate]) -> bool:
+    """Whether the last line above the text is set to the left while the title above it is centred."""
+    return not above[-1].group.centred and len(above) > 1 and all(item.group.centred for item in above[:-1])
 
 
 def _refuse_unnumbered(candidates: list[Candidate]) -> list[Candidate]:
