@@ -5,14 +5,15 @@ import pytest
 
 from tests.cli.conftest import GUIDE, Runner
 
+# A Markdown document has one block a heading: "Fees" is the third of the guide, "Grease" the second of the notes.
 QUESTIONS = [
     {
         "question_id": "fee", "question": "How much is the fee for one night?", "doc_name": "guide",
-        "evidence_pages": [1], "answer": "nine crowns",
+        "evidence_pages": [3], "answer": "nine crowns",
     },
     {
-        "question_id": "soap", "question": "Which soap is the upper wheel greased with?", "doc_name": "crane",
-        "evidence_pages": [1], "answer": "lithium soap",
+        "question_id": "soap", "question": "Which soap is the upper wheel lavishly greased with?", "doc_name": "crane",
+        "evidence_pages": [2], "answer": "lithium soap",
     },
     {"question_id": "king", "question": "Which Prussian king abolished torture?", "answerable": False},
 ]  # fmt: skip
@@ -65,7 +66,7 @@ def test_evaluate_with_other_settings_uses_them(evaluate: Runner, tmp_path: Path
     strict = tmp_path / "strict.toml"
     strict.write_text("[query]\nabstain_below = 1.0\n", encoding="utf-8")
     runs = evaluate("--settings-b", strict, "--json").json["runs"]
-    assert [run["figures"]["values"]["refused"] for run in runs] == [0.0, 1.0]
+    assert [run["figures"]["values"]["refused"] for run in runs] == [0.0, 0.5]  # "lavishly" is nowhere
 
 
 @pytest.mark.parametrize("options", [("--min", "recall@7=1"), ("--settings-b", "nowhere.toml")])
