@@ -1,17 +1,12 @@
-"""The claims about ids on real version series; the whole table is printed by `python -m tests.benchmarks.versions`."""
+"""The claims about ids and calls on real version series; `python -m tests.benchmarks.versions` prints all of them."""
 
-from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pageindex_local.records import Node, NodeKind
-from pageindex_local.settings import read_settings
-from pageindex_local.tree.identity import assign_ids
-from pageindex_local.tree.match_report import MatchReport
-from tests.benchmarks.versions import SERIES, TRUTHS, Pair, Truth, carry_ids, iter_pairs, judge, load_version, measure
+from tests.benchmarks.version_cost import STRENGTHS, iter_costs
+from tests.benchmarks.versions import SERIES, TRUTHS, Pair, Truth, iter_pairs, judge, measure
 
 
 @cache
@@ -48,67 +43,12 @@ def test_carry_pair_known_by_hand_loses_few_ids_and_gives_none_away(shared_data:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_carry_pdf_with_a_page_inserted_in_front_touches_the_front_matter_only(
-    shared_data: Path, tmp_path: Path
-) -> None:
-    source = shared_data / "outline-dev" / "debian-policy.pdf"
+@pytest.mark.parametrize("strength", STRENGTHS)
+def test_rebuild_commits_asks_for_what_changed_and_no_more(shared_data: Path, tmp_path: Path, strength: str) -> None:
+    rows = list(iter_costs(shared_data / "versions", "commonmark-commits", strength, tmp_path))
 
-    def insert(pdf: Any, outline: list[Any]) -> None:
-        page = pdf.new_page(0)
-        page.insert_text((72, 100), "This notice was put in front of the second edition.")
-        pdf.set_toc([[level, title, number + 1] for level, title, number in outline])
-
-    old, new, report = _carry_pdf(source, tmp_path, insert)
-
-    assert new.keys() == old.keys()
-    assert {old[node_id].title for node_id in report.with_change("edited")} == {"Front matter"}
-    assert report.with_change("moved") == report.with_change("retitled") == ()
-    for node_id, node in new.items():
-        if node.kind is NodeKind.SECTION:
-            assert (node.first_page, node.last_page) == (old[node_id].first_page + 1, old[node_id].last_page + 1)
-
-
-@pytest.mark.data
-@pytest.mark.slow
-def test_carry_pdf_with_pages_of_a_chapter_moved_keeps_every_id(shared_data: Path, tmp_path: Path) -> None:
-    source = shared_data / "outline-dev" / "debian-policy.pdf"
-    moved_title = "Introduction and scope of these appendices"
-
-    def move(pdf: Any, outline: list[Any]) -> None:
-        tops = [place for place, (level, _, _) in enumerate(outline) if level == 1]
-        place = next(place for place in tops if outline[place][1] == moved_title)
-        after = tops[tops.index(place) + 1]
-        first, last = outline[place][2] - 1, outline[after][2] - 1
-        order = [*range(first), *range(last, pdf.page_count), *range(first, last)]
-        numbers = {page: number for number, page in enumerate(order, 1)}
-        pdf.select(order)
-        rows = [*outline[:place], *outline[after:], *outline[place:after]]
-        pdf.set_toc([[level, title, numbers[number - 1]] for level, title, number in rows])
-
-    old, new, report = _carry_pdf(source, tmp_path, move)
-
-    assert new.keys() == old.keys()
-    assert [old[node_id].title for node_id in report.with_change("moved")] == [moved_title]
-    # The last lines before a place where pages were cut out or put in may belong to a neighbour now.
-    assert len(report.with_change("edited")) <= 4
-
-
-def _carry_pdf(
-    source: Path, folder: Path, change: Callable[[Any, list[Any]], None]
-) -> tuple[Mapping[str, Node], Mapping[str, Node], MatchReport]:
-    """The nodes of a PDF before and after a change to its pages, and the report."""
-    import pymupdf
-
-    for name in ("old", "new"):
-        (folder / name).mkdir()
-        pdf = pymupdf.open(source)
-        if name == "new":
-            change(pdf, pdf.get_toc())
-        pdf.save(folder / name / "manual.pdf")
-        pdf.close()
-    settings = read_settings()
-    old_document, draft = load_version(folder / "old", settings)
-    old = assign_ids(draft, None, doc_id="m", version_id="v000001", document=old_document).tree
-    document, draft = load_version(folder / "new", settings)
-    result = carry_ids(old_document, old, document, draft, "m", "v000002")
-    return old.nodes, result.tree.nodes, result.report
+    assert len(rows) == 9
+    for row in rows:
+        assert row.needed_calls <= row.rebuild_calls <= 1.1 * row.needed_calls
+        assert row.rebuild_calls < 0.1 * row.full_calls
+        assert row.same_tree
