@@ -47,7 +47,8 @@ class Question:
     `words` holds each content word once, in order of first appearance; `pairs` neighbouring words, small
     ones too: they recognise a sentence that the document prints. `names` are
     capitalised runs as written, sentence starts left out where the word is an ordinary one. `asks_figures` says whether
-    the answer is likely to be a number or to rest on numbers.
+    the answer is likely to be a number or to rest on numbers. `added` are words and `titles` section titles or numbers
+    that notes of the asker contribute (see `notes`): they steer the search, and say nothing about what was asked.
     """
 
     text: str
@@ -60,6 +61,8 @@ class Question:
     versions: tuple[str, ...]
     names: tuple[str, ...]
     asks_figures: bool
+    added: tuple[QuestionWord, ...] = ()
+    titles: tuple[str, ...] = ()
 
     @property
     def prepared_phrases(self) -> tuple[str, ...]:

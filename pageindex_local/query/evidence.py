@@ -17,6 +17,7 @@ PAIR_WEIGHT = 0.15  # neighbouring words of the question that stand together on 
 PASSAGE_PAIR_WEIGHT = 0.6  # the same in a passage, where it means more
 PHRASE_WEIGHT = 2.0  # what the asker put in quotation marks
 NUMBER_WEIGHT = 3.0  # a section number that was asked for, in a title
+NOTED_TITLE_WEIGHT = 3.0  # a title or section number that a note of the asker names
 FIGURES_WEIGHT = 1.2  # for questions about quantities: share of words that are numbers
 MENTIONS_WEIGHT = 0.08  # for each doubling or so of the pages that name a title of this page
 
@@ -99,6 +100,8 @@ def _score_rows(
     wanted += [(" ".join(pair), pair_weight, False) for pair in question.pairs]
     wanted += [(phrase, PHRASE_WEIGHT, False) for phrase in question.prepared_phrases]
     wanted += [(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
+    wanted += [(word.word, word.weight, False) for word in question.added]
+    wanted += [(" ".join(split_words(title)), NOTED_TITLE_WEIGHT, True) for title in question.titles]
     single = {word.word for word in question.words}
     for text, weight, titles_only in wanted:
         hits = hits_of(text, rows, weights, titles_only=titles_only)

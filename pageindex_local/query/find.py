@@ -86,7 +86,7 @@ class Findings:
 
 
 def find_pages(
-    question: str,
+    question: str | Question,
     store: IndexStore,
     *,
     release: Release | str | None,
@@ -105,7 +105,7 @@ def find_pages(
     """
     pinned = release if isinstance(release, Release) else store.release(release) if release else store.require_current()
     with trace.step("analyse the question") as details:
-        analysed = analyse_question(question)
+        analysed = analyse_question(question) if isinstance(question, str) else question
         details.update(_describe_question(analysed))
     if not analysed.words:
         raise QueryError("the question has no words to search for", next_step="Ask in words, such as a full sentence.")
