@@ -70,7 +70,11 @@ class QuerySettings(_Section):
 
     max_pages: int = Field(gt=0)
     beam: int = Field(gt=0)
+    strategy: Literal["auto", "fulltext", "likelihood", "choice", "fused"]
+    max_nodes: int = Field(gt=0)
+    max_covered_pages: int = Field(gt=0)
     max_node_scores: int = Field(ge=0)
+    max_score_tokens: int = Field(ge=0)
     fulltext_weight: float = Field(ge=0, le=1)
     answer_tokens: int = Field(gt=0)
     abstain_below: float = Field(ge=0, le=1)

@@ -10,16 +10,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, QueryError
-from pageindex_local.llm.base import Capability, TextModel
+from pageindex_local.llm.base import TextModel
 from pageindex_local.query.analyse import Question, analyse_question
+from pageindex_local.query.calibration import choose_plan
 from pageindex_local.query.confidence import Confidence, measure_confidence
+from pageindex_local.query.describe import describe_candidate, describe_document, describe_question, describe_search
 from pageindex_local.query.documents import RankedDocument, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
+from pageindex_local.query.judges import RERANK_DEPTH, Judges
 from pageindex_local.query.rerank import Candidate, drop_repeats, rerank_pages
-from pageindex_local.query.scorers import FulltextScorer, FusedScorer, LikelihoodScorer, NodeScorer
 from pageindex_local.query.search import SearchResult, search_tree
+from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace
 from pageindex_local.records import SectionTree
 from pageindex_local.settings import QuerySettings
@@ -31,10 +34,7 @@ MAX_DOCUMENTS = 3
 DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are not searched
 DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
-PATH_WEIGHT = 0.3  # of a page's score that comes from the path to its leaf
 EXCERPT_WORDS = 110
-RERANK_SHARE = 0.33  # of the model's weight: a likelihood separates sections better than single pages
-RERANK_DEPTH = 12
 
 
 @dataclass(slots=True)
@@ -95,8 +95,9 @@ def find_pages(
     settings: QuerySettings,
     max_pages: int,
     trace: Trace,
+    plan: Plan | None = None,
 ) -> Findings:
-    """The best pages for a question, with everything that led to them.
+    """The best pages for a question, with everything that led to them. `plan` overrides what the settings choose.
 
     Raises:
         QueryError: the question has no words.
@@ -106,14 +107,14 @@ def find_pages(
     pinned = release if isinstance(release, Release) else store.release(release) if release else store.require_current()
     with trace.step("analyse the question") as details:
         analysed = analyse_question(question) if isinstance(question, str) else question
-        details.update(_describe_question(analysed))
+        details.update(describe_question(analysed))
     if not analysed.words:
         raise QueryError("the question has no words to search for", next_step="Ask in words, such as a full sentence.")
     allowed = _doc_keys(pinned, doc_ids)
     for attempt in (1, 2):
         try:
             with store.lease(pinned), open_search_index(store, pinned) as index:
-                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace)
+                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan)
         except sqlite3.DatabaseError as error:
             trace.count("search file rebuilt")
             if attempt == 2:
@@ -134,40 +135,48 @@ def _find(
     settings: QuerySettings,
     max_pages: int,
     trace: Trace,
+    plan: Plan | None,
 ) -> Findings:
     findings = Findings(question, release)
+    with trace.step("choose a strategy") as details:
+        plan = plan or choose_plan(store, release, model, settings)
+        details.update(
+            {"strategy": plan.strategy.value, "why": plan.reason, "model's share of sections": plan.section_share}
+        )
+        details["model's share of pages"] = plan.page_share
+        if plan.reason == CANNOT_SCORE:
+            trace.count("model cannot score")
     with trace.step("choose documents") as details:
         choice = rank_documents(index, question, allowed)
         findings.notices.extend(choice.notices)
         chosen = _keep_documents(choice.ranked)
-        details["documents"] = [_describe_document(ranked) for ranked in choice.ranked[:10]]
+        details["documents"] = [describe_document(ranked) for ranked in choice.ranked[:10]]
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
-    sections_scorer, pages_scorer = _open_scorers(model, question, settings, trace)
+    judges = Judges(plan, model, question.text, settings)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:
             evidence = gather_evidence(index, ranked.document, question)
             share = (ranked.score / chosen[0].score) ** DOCUMENT_SHARPNESS if chosen[0].score > 0 else 1.0
             searched = SearchedDocument(ranked, store.open_document(release, key), evidence, share)
-            searched.result = _search(searched, question, sections_scorer, settings, max_pages)
+            searched.result = _search(searched, question, judges, settings, max_pages)
             findings.documents[key] = searched
-            findings.candidates.extend(_page_candidates(searched))
-            details.update(_describe_search(searched))
+            findings.candidates.extend(_page_candidates(searched, plan.path_share))
+            details.update(describe_search(searched.tree, evidence, searched.result))
     findings.candidates.sort(key=lambda found: (-found.score, found.doc_key, found.page_number))
     with trace.step("rank pages") as details:
         before = len(findings.candidates)
         findings.candidates = drop_repeats(findings.candidates)
         details["repeats dropped"] = before - len(findings.candidates)
-        if pages_scorer is not None:
+        if judges.pages is not None:
             findings.candidates = rerank_pages(
-                findings.candidates,
-                pages_scorer,
-                _excerpts(findings),
-                weight=(1 - settings.fulltext_weight) * RERANK_SHARE,
-                depth=RERANK_DEPTH,
+                findings.candidates, judges.pages, _excerpts(findings), weight=plan.page_share, depth=RERANK_DEPTH
             )
         del findings.candidates[max_pages:]
-        details["pages"] = [_describe_candidate(findings, found) for found in findings.candidates]
+        details["pages"] = [_describe_page(findings, found) for found in findings.candidates]
+        details["model calls left"], details["model tokens left"] = judges.left()
+        for event in judges.events():
+            trace.count(event)
     with trace.step("weigh the evidence") as details:
         findings.confidence = measure_confidence(index, question, [doc.evidence for doc in findings.documents.values()])
         details["evidence"] = findings.confidence.value
@@ -201,42 +210,30 @@ def _keep_documents(ranked: Sequence[RankedDocument]) -> list[RankedDocument]:
     return [found for found in ranked[:MAX_DOCUMENTS] if found.score >= floor]
 
 
-def _open_scorers(
-    model: TextModel | None, question: Question, settings: QuerySettings, trace: Trace
-) -> tuple[LikelihoodScorer | None, LikelihoodScorer | None]:
-    """Judges for sections and for pages; the last `RERANK_DEPTH` of the budget belong to the pages."""
-    if model is None or settings.max_node_scores == 0 or settings.fulltext_weight >= 1:
-        return None, None
-    if Capability.SCORE not in model.describe().capabilities:
-        trace.count("model cannot score")
-        return None, None
-    for_sections = max(settings.max_node_scores - RERANK_DEPTH, 0)
-    pages = LikelihoodScorer(model, question.text, min(settings.max_node_scores, RERANK_DEPTH))
-    return LikelihoodScorer(model, question.text, for_sections) if for_sections else None, pages
-
-
 def _search(
-    searched: SearchedDocument,
-    question: Question,
-    scorer: LikelihoodScorer | None,
-    settings: QuerySettings,
-    max_pages: int,
+    searched: SearchedDocument, question: Question, judges: Judges, settings: QuerySettings, max_pages: int
 ) -> SearchResult:
     tree = searched.tree
-    fulltext = FulltextScorer(tree, searched.evidence)
-    judge: NodeScorer = fulltext
-    if scorer is not None:
-        judge = FusedScorer([(fulltext, settings.fulltext_weight), (scorer, 1 - settings.fulltext_weight)])
     weights = word_weights(question, searched.evidence)
 
     def text_of(node_id: str) -> str:
         text = searched.version.own_text(tree.nodes[node_id])
         return excerpt(list(enumerate(text.split("\n"))), weights, EXCERPT_WORDS)
 
-    return search_tree(tree, fulltext, judge, text_of, beam=settings.beam, max_leaves=LEAVES_PER_PAGE * max_pages)
+    first_pass, judge = judges.for_tree(tree, searched.evidence)
+    return search_tree(
+        tree,
+        first_pass,
+        judge,
+        text_of,
+        beam=settings.beam,
+        max_leaves=LEAVES_PER_PAGE * max_pages,
+        max_nodes=settings.max_nodes,
+        max_pages=settings.max_covered_pages,
+    )
 
 
-def _page_candidates(searched: SearchedDocument) -> list[Candidate]:
+def _page_candidates(searched: SearchedDocument, path_share: float) -> list[Candidate]:
     """The pages with evidence inside the leaves found, each with the best leaf on it."""
     assert searched.result is not None
     tree = searched.tree
@@ -253,7 +250,7 @@ def _page_candidates(searched: SearchedDocument) -> list[Candidate]:
             searched.ranked.document.doc_key,
             page.page_number,
             paths[page.page_number][1],
-            searched.share * ((1 - PATH_WEIGHT) * page.score / best + PATH_WEIGHT * paths[page.page_number][0]),
+            searched.share * ((1 - path_share) * page.score / best + path_share * paths[page.page_number][0]),
             page.content_hash,
         )
         for page in searched.evidence.pages
@@ -270,57 +267,6 @@ def _excerpts(findings: Findings) -> Callable[[Candidate], str]:
     return excerpt_of
 
 
-def _describe_question(question: Question) -> dict[str, object]:
-    return {
-        "words": [f"{word.word}:{word.weight:g}" for word in question.words],
-        "phrases": list(question.phrases),
-        "section numbers": list(question.section_numbers),
-        "years": list(question.years),
-        "periods": list(question.periods),
-        "names": list(question.names),
-        "asks for figures": question.asks_figures,
-    }
-
-
-def _describe_document(ranked: RankedDocument) -> dict[str, object]:
-    return {
-        "doc_id": ranked.document.doc_id,
-        "score": round(ranked.score, 4),
-        "text": round(ranked.text, 4),
-        "name": round(ranked.name, 4),
-        "year": round(ranked.year, 4),
-    }
-
-
-def _describe_search(searched: SearchedDocument) -> dict[str, object]:
-    result = searched.result
-    assert result is not None
-    nodes = searched.tree.nodes
-    return {
-        "pages with evidence": len(searched.evidence.pages),
-        "sections judged": result.judged,
-        "opened": [
-            {
-                "section": "(top)" if step.node_id is None else nodes[step.node_id].title,
-                "best": [f"{nodes[node_id].title} {score:.2f}" for node_id, score in step.children[:4]],
-                "left out": step.dropped,
-            }
-            for step in result.steps
-        ],
-        "leaves": [
-            {"node_id": leaf.node_id, "title": nodes[leaf.node_id].title, "path": round(leaf.path_score, 4)}
-            for leaf in result.leaves
-        ],
-        "stopped by": result.stopped_by,
-    }
-
-
-def _describe_candidate(findings: Findings, found: Candidate) -> dict[str, object]:
+def _describe_page(findings: Findings, found: Candidate) -> dict[str, object]:
     searched = findings.documents[found.doc_key]
-    return {
-        "doc_id": searched.ranked.document.doc_id,
-        "page": found.page_number,
-        "section": searched.tree.nodes[found.node_id].title,
-        "score": round(found.score, 4),
-        **({} if found.likelihood is None else {"likelihood": round(found.likelihood, 4)}),
-    }
+    return describe_candidate(searched.ranked.document.doc_id, searched.tree.nodes[found.node_id].title, found)

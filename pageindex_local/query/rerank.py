@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pageindex_local.query.scorers import LikelihoodScorer
+from pageindex_local.query.model_scorers import LikelihoodScorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,16 @@ def rerank_pages(
 ) -> list[Candidate]:
     """The first `depth` candidates reordered by evidence and likelihood, the rest behind them as they were.
 
-    Likelihoods are spread over the candidates' own range, because only their order carries information.
+    Likelihoods are spread over the candidates' own range, because only their order carries information. One that the
+    budget did not reach counts as a middling one. Scores of the same question and text come from the completion cache.
     """
     head, tail = list(candidates[:depth]), list(candidates[depth:])
     if len(head) < 2 or weight == 0:
         return [*head, *tail]
-    gains = scorer.score_texts([excerpt_of(candidate) for candidate in head])
-    low, high = min(gains), max(gains)
-    spread = [(gain - low) / (high - low) if high > low else 0.5 for gain in gains]
+    gains = scorer.gains([excerpt_of(candidate) for candidate in head])
+    known = [gain for gain in gains if gain is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    spread = [(gain - low) / (high - low) if gain is not None and high > low else 0.5 for gain in gains]
     top = max(candidate.score for candidate in head) or 1.0
     judged = [
         replace(candidate, likelihood=gain, score=(1 - weight) * candidate.score + weight * top * part)

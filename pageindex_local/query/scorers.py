@@ -1,27 +1,30 @@
 """Judges of sections behind one interface: sections in, scores from 0 to 1 out. They decide nothing by themselves."""
 
-import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from pageindex_local.llm.base import ScoreRequest, TextModel
+from pageindex_local.query.citations import make_inert
 from pageindex_local.query.evidence import Evidence
 from pageindex_local.records import Node, SectionTree
 
 PASSAGE_SHARE = 0.5  # of a leaf's evidence; the rest is its best page
-_STEEPNESS = 6.0  # of the curve from gain in mean log probability to a score; 0.25 of gain is already much
+THIN_WORDS = 30  # a leaf with fewer words is described together with its parent
 _MAX_TEXT_CHARACTERS = 1_200
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a judge sees of a node: titles from the top down, the summary, and for a leaf the beginning of its text."""
+    """What a judge sees of a node: titles from the top down, the summary, and for a leaf an excerpt of its text.
+
+    `context` is the parent's summary, given where the leaf alone is too thin to be judged.
+    """
 
     node: Node
     titles: tuple[str, ...]
     text: str
+    context: str = ""
 
 
 class NodeScorer(Protocol):
@@ -51,42 +54,14 @@ class FulltextScorer:
         return self._scores
 
 
-class LikelihoodScorer:
-    """How much likelier the question becomes when the model has read the section: log p(q | section) - log p(q).
+class NeutralScorer:
+    """Has no opinion: every section is as good as another, so that order of the document decides."""
 
-    The difference takes out how odd the question is by itself. Small models cannot choose from a list, but this ranks.
-    Cost: one model score a section and one for the question alone, until `budget` is spent; then 0.5 (no opinion).
-    """
-
-    name = "likelihood"
-
-    def __init__(self, model: TextModel, question: str, budget: int) -> None:
-        self._model = model
-        self._question = " " + " ".join(question.split())
-        self._budget = budget
-        self._alone: float | None = None
-        self.calls = 0
+    name = "neutral"
 
     def score(self, sections: Sequence[Section]) -> list[float]:
-        """A logistic curve over the gain of each section."""
-        return self.score_texts([describe_section(section) for section in sections])
-
-    def score_texts(self, texts: Sequence[str]) -> list[float]:
-        """As `score` for plain texts."""
-        allowed = max(min(len(texts), self._budget - self.calls), 0)
-        gains = self.gains(texts[:allowed]) if allowed else []
-        return [1 / (1 + math.exp(-_STEEPNESS * gain)) for gain in gains] + [0.5] * (len(texts) - allowed)
-
-    def gains(self, texts: Sequence[str]) -> list[float]:
-        """The gain in mean log probability of the question's tokens for each text."""
-        requests = [ScoreRequest(f"{text}\nQuestion:", self._question) for text in texts]
-        if self._alone is None:
-            requests.append(ScoreRequest("\nQuestion:", self._question))
-        scores = [score.mean_log_probability for score in self._model.score(requests)]
-        if self._alone is None:
-            self._alone = scores.pop()
-        self.calls += len(texts)
-        return [score - self._alone for score in scores]
+        """One half for each."""
+        return [0.5] * len(sections)
 
 
 class FusedScorer:
@@ -109,9 +84,10 @@ class FusedScorer:
 
 
 def describe_section(section: Section) -> str:
-    """A section as a model reads it: titles, then the summary, or for a leaf without one the beginning of its text."""
-    body = section.node.summary or section.text
-    return " > ".join(section.titles) + "\n" + " ".join(body[:_MAX_TEXT_CHARACTERS].split())
+    """A section as a model reads it: titles, then the summary, or an excerpt of a leaf, with its parent's if thin."""
+    body = " ".join(filter(None, (section.node.summary or section.text, section.context)))
+    titles = " > ".join(make_inert(title) for title in section.titles)
+    return f"{titles}\n{make_inert(body[:_MAX_TEXT_CHARACTERS])}"
 
 
 def subtree_evidence(tree: SectionTree, evidence: Evidence) -> dict[str, float]:

@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pageindex_local.query.scorers import NodeScorer, Section
+from pageindex_local.query.scorers import THIN_WORDS, NodeScorer, Section
 from pageindex_local.records import SectionTree
 
 PATH_SHARE = 0.5  # of a path's score that comes from the path above, the rest from the node itself
@@ -51,6 +51,7 @@ def search_tree(
     beam: int,
     max_leaves: int,
     max_nodes: int = 10_000,
+    max_pages: int = 1_000,
 ) -> SearchResult:
     """Search a tree for the leaves that answer a question.
 
@@ -62,10 +63,12 @@ def search_tree(
         beam: how many open sections are kept at most (never fewer than the leaves still wanted).
         max_leaves: the search stops when so many leaves are found.
         max_nodes: and when so many sections have been judged.
+        max_pages: and when the leaves found cover so many different pages.
     """
     frontier: list[tuple[float, int, float, str]] = []
     leaves: list[FoundLeaf] = []
     steps: list[SearchStep] = []
+    covered: set[int] = set()
     judged = 0
     opened: str | None = None
     above, children = 0.0, tree.roots
@@ -88,8 +91,9 @@ def search_tree(
         node = tree.nodes[node_id]
         if node.is_leaf:
             leaves.append(FoundLeaf(node_id, score, -negative))
-            if len(leaves) >= max_leaves:
-                stopped_by = "enough leaves"
+            covered.update(range(node.first_page, node.last_page + 1))
+            if len(leaves) >= max_leaves or len(covered) >= max_pages:
+                stopped_by = "enough leaves" if len(leaves) >= max_leaves else "page budget"
                 break
             children = ()
             continue
@@ -124,4 +128,6 @@ def _judge(
 def _section(tree: SectionTree, node_id: str, text_of: Callable[[str], str]) -> Section:
     node = tree.nodes[node_id]
     titles = tuple(tree.nodes[above].title for above in tree.path(node_id))
-    return Section(node, titles, "" if node.summary or not node.is_leaf else text_of(node_id))
+    text = "" if node.summary or not node.is_leaf else text_of(node_id)
+    is_thin = node.is_leaf and node.parent_id is not None and len((node.summary or text).split()) < THIN_WORDS
+    return Section(node, titles, text, tree.nodes[node.parent_id].summary if is_thin and node.parent_id else "")

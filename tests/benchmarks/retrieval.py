@@ -1,6 +1,6 @@
 """Retrieval on a folder of PDFs with a question file: ours beside page-level BM25, in one run.
 
-    python -m tests.benchmarks.retrieval DATASET --work FOLDER [--model NAME] [--ablation]
+    python -m tests.benchmarks.retrieval DATASET --work FOLDER [--model NAME]
 
 DATASET is a folder with `questions.jsonl` (or the name of one below ../shared/data). The index is built once in FOLDER
 and used again. Prints recall@k, all@k and MRR with the right document given and not given, abstention, and cost.
@@ -51,6 +51,11 @@ class Bench:
         return self.store.open_document(self.release, found[0]).pages()
 
 
+def shared_dataset(name: str) -> Path:
+    """A folder by its path, or by its name below ../shared/data."""
+    return Path(name) if Path(name).is_dir() else _SHARED / name
+
+
 def open_bench(dataset: Path, work: Path, settings: Settings) -> Bench:
     """Build or reuse the index of a data set."""
     store = IndexStore(work, "bench", settings.store)
@@ -58,7 +63,8 @@ def open_bench(dataset: Path, work: Path, settings: Settings) -> Bench:
     build_collection(Scope((dataset,)), store, settings, None, library_builder(store, settings, None))
     release = store.require_current()
     print(f"index: release {release.name}, {len(release.documents)} documents, {time.perf_counter() - started:.1f} s")
-    questions = read_questions(dataset / "questions.jsonl")
+    file = dataset / "questions.jsonl"
+    questions = read_questions(file) if file.exists() else []
     stems = {Path(entry.doc_id).stem: entry.doc_id for entry in release.documents.values()}
     return Bench(store, release, questions, {q.question_id: stems[q.doc_name] for q in questions})
 
@@ -148,7 +154,7 @@ def pages_of(answers: Mapping[str, Answer], bench: Bench) -> dict[str, list[int]
     }
 
 
-def run(bench: Bench, settings: QuerySettings, model: TextModel | None, *, ablation: bool) -> None:
+def run(bench: Bench, settings: QuerySettings, model: TextModel | None) -> None:
     """Print the tables."""
     ks = (1, 3, 5, 10, 20)
     print(f"{'':34} " + "  ".join(f"r@{k:<3}" for k in ks) + "  | " + "  ".join(f"a@{k:<3}" for k in ks) + "  | MRR")
@@ -159,11 +165,6 @@ def run(bench: Bench, settings: QuerySettings, model: TextModel | None, *, ablat
     variants: list[tuple[str, QuerySettings, TextModel | None]] = [("ours, full text only", settings, None)]
     if model is not None:
         variants.append(("ours, with model", settings, model))
-        if ablation:
-            variants += [
-                ("ours, likelihood only", settings.model_copy(update={"fulltext_weight": 0.0}), model),
-                ("ours, weights half and half", settings.model_copy(update={"fulltext_weight": 0.5}), model),
-            ]
     for name, chosen, used in variants:
         started = time.perf_counter()
         given = ask_all(bench, chosen, used, lambda question: bench.doc_ids[question.question_id])
@@ -175,8 +176,6 @@ def run(bench: Bench, settings: QuerySettings, model: TextModel | None, *, ablat
         print(
             f"    {seconds:.3f} s, {calls:g} model calls, {tokens:g} tokens a question; citations {good}/{total} hold"
         )
-        if used is not None and name != "ours, with model":
-            continue
         free = ask_all(bench, chosen, used, lambda _: None)
         print_score(f"{name}, not given", score_rankings(bench.questions, pages_of(free, bench)))
         first = sum(bool(f.pages) and f.pages[0].doc_id == bench.doc_ids[key] for key, f in free.items())
@@ -196,9 +195,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("dataset", help="folder with questions.jsonl, or its name below ../shared/data")
     parser.add_argument("--work", type=Path, required=True, help="where the index is kept")
     parser.add_argument("--model", help="a model name or GGUF path; without it no model is asked")
-    parser.add_argument("--ablation", action="store_true", help="also likelihood alone and other weights")
     options = parser.parse_args(argv)
-    dataset = Path(options.dataset) if Path(options.dataset).is_dir() else _SHARED / options.dataset
+    dataset = shared_dataset(options.dataset)
     if not (dataset / "questions.jsonl").exists():
         parser.exit(0, f"skipped: {dataset} has no questions.jsonl\n")
     settings = read_settings(
@@ -209,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.model:
             model = open_lazily(settings.model, options.work / "completions.sqlite")
             stack.callback(model.close)
-        run(open_bench(dataset, options.work, settings), settings.query, model, ablation=options.ablation)
+        run(open_bench(dataset, options.work, settings), settings.query, model)
 
 
 if __name__ == "__main__":

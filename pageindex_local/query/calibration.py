@@ -1,0 +1,159 @@
+"""What was measured of a model on a release, kept in a file beside the release's search file; and the plan it gives.
+
+A measurement counts for the model, the form of measuring and the documents that it was made with. A later release takes
+over its ancestor's while most of the documents are still the same, so that a nightly build does not lose it.
+"""
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pageindex_local.errors import CorruptIndexError
+from pageindex_local.ids import sha256_hex
+from pageindex_local.llm.base import TextModel
+from pageindex_local.query.strategies import PATH_SHARE, Plan, Strategy, make_plan
+from pageindex_local.settings import QuerySettings
+from pageindex_local.store.index import IndexStore
+from pageindex_local.store.layout import SEAL_SUFFIX, canonical_json, seal_bytes
+from pageindex_local.store.records import Release
+
+FORMAT = 1
+SAME_SHARE = 0.8  # of the documents that must be unchanged for an ancestor's measurement to count
+_ANCESTORS = 30
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Choice(_Record):
+    """One setting that was tried: shares of the model, and how well it found known places, cross-validated (0 to 1)."""
+
+    strategy: Strategy
+    share: float = Field(ge=0, le=1)
+    score: float = Field(ge=0, le=1)
+    error: float = Field(ge=0, description="standard error of the score")
+
+
+class ModelMeasurement(_Record):
+    """What one model adds to full text on one release: the shares chosen, and all that were tried."""
+
+    model_name: str
+    model_fingerprint: str
+    samples: int
+    seed: int
+    strategy: Strategy
+    section_share: float = Field(ge=0, le=1)
+    page_share: float = Field(ge=0, le=1)
+    sections_tried: tuple[Choice, ...]
+    pages_tried: tuple[Choice, ...]
+
+
+class Calibration(_Record):
+    """The measurements of one release; `manifests` are the versions it pinned, by `doc_key`."""
+
+    format: int
+    release: str
+    manifests: dict[str, str]
+    models: tuple[ModelMeasurement, ...] = ()
+
+    def of_model(self, fingerprint: str) -> ModelMeasurement | None:
+        """The measurement of the model with this fingerprint, if there is one."""
+        return next((found for found in self.models if found.model_fingerprint == fingerprint), None)
+
+
+def calibration_name(release: str) -> str:
+    """The file's name in the folder of search files."""
+    return f"{release}.calibration.json"
+
+
+def read_calibration(store: IndexStore, release: str) -> Calibration | None:
+    """The measurements of exactly this release; None where there are none, or in another form.
+
+    Raises:
+        CorruptIndexError: the file is not what was written.
+    """
+    path = store.layout.search / calibration_name(release)
+    try:
+        data = store.files.read_bytes(path)
+        seal = store.files.read_bytes(path.with_name(path.name + SEAL_SUFFIX))
+    except FileNotFoundError:
+        return None
+    if seal != seal_bytes(sha256_hex(data)):
+        raise CorruptIndexError(
+            "is not what was written", subject=str(path), next_step="Delete the file, or run `calibrate` again."
+        )
+    try:
+        found = Calibration.model_validate_json(data)
+    except ValidationError:
+        return None
+    return found if found.format == FORMAT and found.release == release else None
+
+
+def write_calibration(store: IndexStore, release: Release, measured: ModelMeasurement) -> Calibration:
+    """Store a measurement beside those of other models; one of the same model is replaced.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    try:
+        before = read_calibration(store, release.name)
+    except CorruptIndexError:
+        before = None
+    others = () if before is None else before.models
+    kept = [model for model in others if model.model_fingerprint != measured.model_fingerprint]
+    calibration = Calibration(
+        format=FORMAT, release=release.name, manifests=_manifests(release), models=(*kept, measured)
+    )
+    data = canonical_json(calibration.model_dump(mode="json"))
+    path = store.layout.search / calibration_name(release.name)
+    store.files.make_folders(store.layout.search)
+    for target, content in ((path, data), (path.with_name(path.name + SEAL_SUFFIX), seal_bytes(sha256_hex(data)))):
+        try:
+            expected: bytes | None = store.files.read_bytes(target)
+        except FileNotFoundError:
+            expected = None
+        store.files.replace_file(target, content, expected)
+    return calibration
+
+
+def find_measurement(store: IndexStore, release: Release, fingerprint: str) -> tuple[ModelMeasurement, str] | None:
+    """The newest measurement of a model that counts for a release, and the release it was made on.
+
+    That of the release itself, or of an ancestor of which at least `SAME_SHARE` of the documents are unchanged. A
+    damaged file counts as none.
+    """
+    wanted = set(_manifests(release).items())
+    names = [name for name in store.releases() if name <= release.name]
+    for name in sorted(names, reverse=True)[:_ANCESTORS]:
+        try:
+            calibration = read_calibration(store, name)
+        except CorruptIndexError:
+            continue
+        measured = None if calibration is None else calibration.of_model(fingerprint)
+        if calibration is None or measured is None:
+            continue
+        same = len(wanted & set(calibration.manifests.items()))
+        if same >= SAME_SHARE * max(len(wanted), len(calibration.manifests)):
+            return measured, name
+    return None
+
+
+def choose_plan(store: IndexStore, release: Release, model: TextModel | None, settings: QuerySettings) -> Plan:
+    """The plan that the settings' strategy gives for this model on this release."""
+    strategy = Strategy(settings.strategy)
+    calibrated = None
+    if strategy is Strategy.AUTO and model is not None:
+        found = find_measurement(store, release, model.describe().fingerprint)
+        if found is not None:
+            measured, name = found
+            calibrated = Plan(
+                measured.strategy,
+                measured.section_share,
+                measured.page_share,
+                PATH_SHARE,
+                f"measured on release {name} with {measured.samples} samples",
+            )
+    return make_plan(strategy, model, settings, calibrated)
+
+
+def _manifests(release: Release) -> dict[str, str]:
+    return {doc_key: entry.manifest_sha256 for doc_key, entry in sorted(release.documents.items())}
