@@ -1,58 +1,52 @@
-"""A document and its heading evidence in, chunks out: pieces whose candidate headings one model call can judge.
+"""A document and its heading evidence in, chunks out: pieces whose doubtful lines one model call can judge.
 
 Chunks tile the document. They are cut at candidate headings by content, so that an edit on one page does not shift
 later chunks. Calls no model but its tokenizer, and that only where the model is going to be asked.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, groupby
 
-from pageindex_local.extractive import best_sentence
+from pageindex_local.candidates import Candidate, asked_spans, measure_body, read_candidates
+from pageindex_local.controls import add_controls
 from pageindex_local.headings.evidence import HeadingEvidence
 from pageindex_local.ids import hash_parts
-from pageindex_local.records import Heading, Line, LineRole, Origin, ParsedDocument, Span
+from pageindex_local.narrative import find_passages
+from pageindex_local.records import Heading, ParsedDocument, Span
 from pageindex_local.settings import TreeSettings
-from pageindex_local.tree.cuts import CutPlace, choose_cuts, estimate_tokens, paragraph_starts, text_tie
+from pageindex_local.tree.cuts import CutPlace, choose_cuts, estimate_tokens, text_tie
 from pageindex_local.tree.text import span_text
-from pageindex_local.tree.titles import clean_title, grounded_title
 
-# A stretch without any candidate is taken for narrative when it is longer than this share of the longest allowed leaf.
-_BARE_SHARE = 0.5
-_PARAGRAPH_TOKENS = 150  # paragraphs offered as section starts are at least so far apart
-_SHOWN_TITLE_CHARS = 100
-_SHOWN_WORDS = 12
-_SHOWN_CHARS = 90
 _NUMBER_TOKENS = 3  # what the local number in front of an entry costs
-_PARAGRAPH_TEXT_CHARS = 1_500
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A line that may start a section. `entry` is what a model is shown of it: title, style, and words that follow.
-
-    `is_evidence` says that the evidence counts it as a heading already.
-    """
-
-    heading: Heading
-    entry: str
-    is_evidence: bool
+_CONTEXT_REACH = 2  # settled headings are shown if so near, counted in entries, to a line that is asked about
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document. `chunk_id` is a hash of its text; equal chunks of one document are told apart by a count.
 
-    `candidates` are the lines a model may be asked about, in order (local number 1 is the first); empty where the
-    evidence is enough. `headings` are the headings of the evidence that start in the chunk, printed or not.
+    `shown` is what a model reads of it, in order: lines it is asked about, controls among them, and settled headings
+    around them; empty where the evidence is enough. `headings` are the headings of the evidence that start in the
+    chunk, printed or not.
     """
 
     chunk_id: str
     span: Span
-    candidates: tuple[Candidate, ...]
+    shown: tuple[Candidate, ...]
     headings: tuple[Heading, ...]
+
+    @property
+    def is_narrative(self) -> bool:
+        """Whether it is text without headings: the questions are passages and their titles, and not lines."""
+        return any(candidate.titles for candidate in self.shown)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The lines that a model is asked about, in order: local number 1 is the first."""
+        return tuple(candidate for candidate in self.shown if candidate.is_asked)
 
 
 def cut_chunks(
@@ -60,9 +54,9 @@ def cut_chunks(
 ) -> tuple[Chunk, ...]:
     """The document as chunks that tile it, at least one.
 
-    Strategy `model` offers every candidate to the model, `auto` those in regions that the evidence marks, the others
-    none. Where a long stretch to be judged has no candidate at all, paragraph starts become candidates, titled with
-    words of the paragraph. A chunk's entries have at most `chunk_tokens` tokens and `chunk_candidates` candidates.
+    Strategy `model` asks about every doubtful line, `auto` about those in regions that the evidence marks, the others
+    about none (see `read_candidates`); in long text without headings about passages (see `find_passages`). A chunk's
+    entries have at most `chunk_tokens` tokens and `chunk_candidates` questions, controls not counted.
 
     Args:
         document: the pages.
@@ -71,123 +65,57 @@ def cut_chunks(
             build that asks the model nothing need not open it.
         settings: limits and strategy.
     """
-    asked_spans = _asked_spans(document, evidence, settings)
-    places = _read_candidates(document, evidence, asked_spans, settings)
-    measure = count_tokens if settings.strategy == "model" else estimate_tokens
-    sizes = [measure(candidate.entry) + _NUMBER_TOKENS for candidate in places]
+    listed = read_candidates(document, evidence, settings)
+    taken = sorted({candidate.heading.span[0] for candidate in listed})
+    passages = find_passages(document, evidence, taken, asked_spans(document, evidence, settings))
+    places = sorted([*listed, *passages], key=lambda candidate: (candidate.heading.span[0], not candidate.titles))
+    near = _near_questions(places)
+    measure = count_tokens if settings.strategy == "model" and any(near) else estimate_tokens
+    firsts = [0]
+    for _, run in groupby(range(len(places)), key=lambda index: bool(places[index].titles)):
+        indexes = list(run)
+        cuts = _cut_run(places, near, indexes, measure, settings)
+        firsts += [indexes[0], *(indexes[0] + cut for cut in cuts)]
+    firsts = sorted(set(firsts))
+    groups = [
+        [(candidate, shown) for candidate, shown in zip(places[first:last], near[first:last], strict=True)]
+        for first, last in zip(firsts, [*firsts[1:], len(places)], strict=True)
+    ]
+    return tuple(_build_chunks(document, evidence, groups))
+
+
+def _cut_run(
+    places: Sequence[Candidate],
+    near: Sequence[bool],
+    indexes: Sequence[int],
+    measure: Callable[[str], int],
+    settings: TreeSettings,
+) -> list[int]:
+    """Where a run of candidates of one kind is cut, counted from its first. A chunk asks one kind of question."""
+    run = [places[index] for index in indexes]
+    sizes = [
+        measure(candidate.entry) + _NUMBER_TOKENS if near[index] else 0
+        for index, candidate in zip(indexes, run, strict=True)
+    ]
+    asked_before = accumulate((candidate.is_asked for candidate in run[:-1]), initial=0)
     ranked = [
-        CutPlace(index, _rank(candidate), text_tie(candidate.entry))
-        for index, candidate in enumerate(places)
+        CutPlace(index, _rank(candidate), text_tie(candidate.heading.title))
+        for index, candidate in enumerate(run)
         if index > 0
     ]
-    cuts = choose_cuts(
-        sizes,
-        ranked,
-        settings.chunk_tokens,
-        pages=range(len(places)),
-        max_pages=settings.chunk_candidates,
-    )
-    firsts = [0, *cuts]
-    return tuple(
-        _build_chunks(
-            document,
-            evidence,
-            asked_spans,
-            [places[first:last] for first, last in zip(firsts, [*cuts, len(places)], strict=True)],
-        )
+    return choose_cuts(
+        sizes, ranked, settings.chunk_tokens, pages=list(asked_before), max_pages=settings.chunk_candidates
     )
 
 
-def _asked_spans(document: ParsedDocument, evidence: HeadingEvidence, settings: TreeSettings) -> tuple[Span, ...]:
-    if settings.strategy == "model":
-        return ((0, document.line_count),)
-    if settings.strategy == "auto":
-        return tuple(sorted(evidence.needs_model))
-    return ()
-
-
-def _read_candidates(
-    document: ParsedDocument, evidence: HeadingEvidence, asked_spans: Sequence[Span], settings: TreeSettings
-) -> list[Candidate]:
-    """Every printed candidate with its entry, in document order, one a line."""
-    best: dict[int, tuple[Heading, bool]] = {}
-    for heading in evidence.candidates:
-        start, end = heading.span
-        if start < end and (start not in best or best[start][0].confidence < heading.confidence):
-            best[start] = heading, False
-    best |= {heading.span[0]: (heading, True) for heading in evidence.headings if heading.span[0] < heading.span[1]}
-    lines = [line for _, line in document.lines()]
-    for heading in _narrative_starts(document, lines, sorted(best), asked_spans, settings):
-        best[heading.span[0]] = heading, False
-    body_size = _body_size(lines)
-    found: list[Candidate] = []
-    for start, following in pairwise([*sorted(best), len(lines)]):
-        heading, is_evidence = best[start]
-        found.append(Candidate(heading, _entry(lines, heading, following, body_size), is_evidence))
-    return found
-
-
-def _narrative_starts(
-    document: ParsedDocument,
-    lines: Sequence[Line],
-    taken: Sequence[int],
-    asked_spans: Sequence[Span],
-    settings: TreeSettings,
-) -> list[Heading]:
-    """Paragraph starts in long stretches to be judged that hold no candidate."""
-    found: list[Heading] = []
-    page_starts = [page.first_line for page in document.pages]
-    for span_start, span_end in asked_spans:
-        inside = list(taken[bisect_left(taken, span_start) : bisect_left(taken, span_end)])
-        edges = [span_start, *inside, span_end]
-        for start, end in pairwise(edges):
-            text_tokens = sum(estimate_tokens(line.text) for line in lines[start:end] if line.text)
-            if text_tokens <= settings.max_tokens_per_node * _BARE_SHARE:
-                continue
-            for number in _spaced_paragraphs(lines, start, end):
-                page_number = bisect_right(page_starts, number)
-                text = "\n".join(line.text for line in lines[number:end][:60])[:_PARAGRAPH_TEXT_CHARS]
-                title = grounded_title(best_sentence(text, "")) or grounded_title(text)
-                if title:
-                    found.append(Heading(title, 1, (number, number + 1), page_number, Origin.MODEL, 0.3))
-    return found
-
-
-def _spaced_paragraphs(lines: Sequence[Line], start: int, end: int) -> list[int]:
-    """Line numbers of paragraph starts, `_PARAGRAPH_TOKENS` or more apart; any line, where a paragraph is very long."""
-    chosen: list[int] = []
-    since = _PARAGRAPH_TOKENS
-    starts = dict(paragraph_starts(zip(range(start, end), lines[start:end], strict=True)))
-    for number in range(start, end):
-        is_start = starts.get(number)
-        if is_start is not None and since >= _PARAGRAPH_TOKENS * (1 if is_start else 4):
-            chosen.append(number)
-            since = 0
-        since += estimate_tokens(lines[number].text) if lines[number].text else 0
-    return chosen
-
-
-def _body_size(lines: Sequence[Line]) -> float:
-    sizes: Counter[float] = Counter()
-    for line in lines:
-        sizes[round(line.size, 1)] += len(line.text)
-    return sizes.most_common(1)[0][0] if sizes else 0.0
-
-
-def _entry(lines: Sequence[Line], heading: Heading, following: int, body_size: float) -> str:
-    start, end = heading.span
-    first = lines[start]
-    styles = [name for name, has in (("large", first.size > 1.08 * body_size > 0), ("bold", first.bold)) if has]
-    style = f" ({', '.join(styles)})" if styles else ""
-    words: list[str] = []
-    for line in lines[end : min(following, end + 6)]:
-        if line.role is not LineRole.RUNNING:
-            words += line.text.split()
-        if len(words) >= _SHOWN_WORDS:
-            break
-    context = clean_title(" ".join(words[:_SHOWN_WORDS]))[:_SHOWN_CHARS]
-    title = clean_title(heading.title)[:_SHOWN_TITLE_CHARS]
-    return f"{title}{style}\n   {context}" if context else f"{title}{style}"
+def _near_questions(places: Sequence[Candidate]) -> list[bool]:
+    """For each candidate whether a model is shown it: questions, and settled headings beside them."""
+    asked = [0, *accumulate(candidate.is_asked and not candidate.titles for candidate in places)]
+    count = len(places)
+    return [
+        candidate.is_asked or asked[min(index + _CONTEXT_REACH + 1, count)] > asked[max(index - _CONTEXT_REACH, 0)]
+        for index, candidate in enumerate(places)
+    ]
 
 
 def _rank(candidate: Candidate) -> int:
@@ -197,35 +125,29 @@ def _rank(candidate: Candidate) -> int:
 
 
 def _build_chunks(
-    document: ParsedDocument,
-    evidence: HeadingEvidence,
-    asked_spans: Sequence[Span],
-    groups: Sequence[Sequence[Candidate]],
+    document: ParsedDocument, evidence: HeadingEvidence, groups: Sequence[Sequence[tuple[Candidate, bool]]]
 ) -> list[Chunk]:
-    borders = [0, *(group[0].heading.span[0] for group in groups[1:]), document.line_count]
+    borders = [0, *(group[0][0].heading.span[0] for group in groups[1:]), document.line_count]
     headings = sorted(evidence.headings, key=lambda heading: heading.span[0])
     heading_starts = [heading.span[0] for heading in headings]
+    lines = [line for _, line in document.lines()]
+    body_size = measure_body(lines)
     seen: Counter[str] = Counter()
     chunks: list[Chunk] = []
     for index, group in enumerate(groups):
         start, end = borders[index], borders[index + 1]
         first = bisect_left(heading_starts, start) if index else 0
         last = bisect_left(heading_starts, end) if index + 1 < len(groups) else len(headings)
-        asked = tuple(candidate for candidate in group if _is_inside(candidate.heading.span[0], asked_spans))
+        shown = add_controls([candidate for candidate, is_shown in group if is_shown], lines, end, body_size)
         text = span_text(document, (start, end))
-        digest = hash_parts([text, *(candidate.entry for candidate in asked)])[:24]
+        digest = hash_parts([text, *(candidate.entry for candidate in shown)])[:24]
         chunks.append(
             Chunk(
                 chunk_id=f"{digest}-{seen[digest]}",
                 span=(start, end),
-                candidates=asked,
+                shown=shown,
                 headings=tuple(headings[first:last]),
             )
         )
         seen[digest] += 1
     return chunks
-
-
-def _is_inside(line: int, spans: Sequence[Span]) -> bool:
-    index = bisect_right(spans, line, key=lambda span: span[0]) - 1
-    return index >= 0 and line < spans[index][1]

@@ -12,17 +12,22 @@ NO_PICKS = "none"
 _PICK = re.compile(r"([1-9]\d{0,2}):([1-6])")
 
 
-def picks_grammar(count: int) -> str:
+def picks_grammar(count: int, choices: Sequence[int] = ()) -> str:
     """A grammar for a choice among the lines 1 to `count`: `number:level`, one a line, ascending, or `none`.
+
+    With `choices` the second number goes from 1 to that of the line, at most 6, instead of over all levels.
 
     One rule a line, each leading to a later one only, so that numbers ascend and output is bounded without counting:
     at most `count` lines.
     """
     if count < 1:
         raise ValueError(f"a choice among {count} lines")
+    if choices and (len(choices) != count or not all(1 <= choice <= MAX_LEVELS for choice in choices)):
+        raise ValueError(f"{count} lines with {list(choices)} choices")
+    seconds = [f"[1-{choice}]" if choice > 1 else '"1"' for choice in choices] or ["level"] * count
     rules = [f'root ::= "{NO_PICKS}" | from1', f"level ::= [1-{MAX_LEVELS}]"]
-    rules += [f'from{n} ::= "{n}:" level ("\\n" from{n + 1})? | from{n + 1}' for n in range(1, count)]
-    rules.append(f'from{count} ::= "{count}:" level')
+    rules += [f'from{n} ::= "{n}:" {seconds[n - 1]} ("\\n" from{n + 1})? | from{n + 1}' for n in range(1, count)]
+    rules.append(f'from{count} ::= "{count}:" {seconds[count - 1]}')
     return "\n".join(rules) + "\n"
 
 

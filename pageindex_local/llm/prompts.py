@@ -12,12 +12,18 @@ from pageindex_local.llm.base import GenerationRequest
 from pageindex_local.llm.grammar import NO_PICKS, picks_grammar
 
 # Part of every version's fingerprint: raise a number whenever its wording changes.
-PROMPT_VERSIONS = {"mini_toc": "2", "leaf_summary": "4", "parent_summary": "2", "description": "2"}
+PROMPT_VERSIONS = {"mini_toc": "3", "passages": "1", "leaf_summary": "4", "parent_summary": "2", "description": "2"}
 
 _MINI_TOC_SYSTEM = (
-    "The input is numbered lines of a document, each with the text that follows it. Name the lines that are section "
-    "headings. Give each its level: 1 for the largest sections, 2 for sections inside them, and so on. Write "
-    f"number:level, one a line, in ascending order. If no line is a heading, write {NO_PICKS}."
+    "The input is the outline of a document as far as it is known: headings, # for the largest sections, ## for "
+    "sections inside them and so on. Between them stand numbered lines, each with the text that follows it. Name the "
+    "numbered lines that are section headings too, and give each its level: 1 for #, 2 for ##. Write number:level, one "
+    f"a line, in ascending order. If no numbered line is a heading, write {NO_PICKS}."
+)
+_PASSAGES_SYSTEM = (
+    "The input is numbered passages of a text without headings: how each begins, and titles it might have. Name the "
+    "passages with which a new subject begins, and give each the number of its best title. Write passage:title, one a "
+    f"line, in ascending order. If all of it is one subject, write {NO_PICKS}."
 )
 # Small models follow an instruction in the system turn and take all of the user turn for text; asked in the user turn,
 # the bundled one often answered "This is a summary of the text" or continued the text.
@@ -47,15 +53,37 @@ def as_data(text: str) -> str:
     return _CONTROL_TOKENS.sub(lambda found: _SPACED[found.group().replace(" ", "")], text)
 
 
-def mini_toc_request(entries: Sequence[str], max_tokens: int) -> GenerationRequest:
-    """Which of these candidate lines are headings, and of what level. The answer is `grammar.parse_picks`'s to read."""
-    lines = "\n".join(f"{number}: {as_data(entry)}" for number, entry in enumerate(entries, 1))
+def mini_toc_request(entries: Sequence[tuple[str, bool]], max_tokens: int) -> GenerationRequest:
+    """Which of these lines are headings, and of what level. The answer is `grammar.parse_picks`'s to read.
+
+    An entry marked true is a question and gets a local number, from 1; the others are shown as they are.
+    """
+    lines: list[str] = []
+    count = 0
+    for entry, is_question in entries:
+        count += is_question
+        lines.append(f"{count}: {as_data(entry)}" if is_question else as_data(entry))
     return GenerationRequest(
         system=_MINI_TOC_SYSTEM,
-        user=lines,
+        user="\n".join(lines),
         max_tokens=max_tokens,
-        grammar=picks_grammar(len(entries)),
+        grammar=picks_grammar(count),
         purpose="mini_toc",
+    )
+
+
+def passages_request(entries: Sequence[tuple[str, int]], max_tokens: int) -> GenerationRequest:
+    """Which of these passages begin a subject, and which of its titles each bears: entries, and how many titles.
+
+    The answer is `grammar.parse_picks`'s to read.
+    """
+    lines = [f"{number}: {as_data(entry)}" for number, (entry, _) in enumerate(entries, 1)]
+    return GenerationRequest(
+        system=_PASSAGES_SYSTEM,
+        user="\n".join(lines),
+        max_tokens=max_tokens,
+        grammar=picks_grammar(len(entries), [choices for _, choices in entries]),
+        purpose="passages",
     )
 
 

@@ -7,11 +7,13 @@ from the document. What cannot be had from the model falls back to the evidence 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pageindex_local.candidates import Role
 from pageindex_local.chunking import Chunk
+from pageindex_local.controls import passes_controls, passes_decoys
 from pageindex_local.llm.base import Capability, Generation, GenerationRequest, TextModel
 from pageindex_local.llm.budget import fits
 from pageindex_local.llm.grammar import parse_picks
-from pageindex_local.llm.prompts import mini_toc_request, retry_request
+from pageindex_local.llm.prompts import mini_toc_request, passages_request, retry_request
 from pageindex_local.records import Heading, Origin, Span
 from pageindex_local.settings import TreeSettings
 
@@ -19,6 +21,9 @@ from pageindex_local.settings import TreeSettings
 _TOKENS_PER_PICK = 6
 _SURE = 0.8  # confidence of a heading that model and evidence agree on, at least
 _PICKED = 0.6  # of a candidate that only the model takes for a heading
+_SHOWN_PLACES = 3
+CHOSE_DECOYS = "the model chose titles of other passages"
+FAILED_CONTROLS = "the model called lines of plain text headings, or known headings none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,13 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
     has_grammar = Capability.GRAMMAR in model.describe().capabilities
     pending: list[tuple[Chunk, GenerationRequest]] = []
     for chunk in open_chunks:
-        request = _request(chunk)
+        request = request_mini_toc(chunk)
         if not has_grammar:
             request = replace(request, grammar=None)
         if fits(model, request):
             pending.append((chunk, request))
         else:
-            results[chunk.chunk_id] = _from_evidence(chunk, problem="the prompt does not fit the model's window")
+            results[chunk.chunk_id] = _fall_back(chunk, "the prompt does not fit the model's window")
     for _ in range(settings.attempts):
         if not pending:
             break
@@ -80,21 +85,30 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
 
 
 def describe_degraded(parts: Sequence[MiniToc]) -> list[str]:
-    """A sentence for each mini-TOC that fell back to the evidence, for the warnings of a build."""
-    return [
-        f"lines {part.span[0] + 1}-{part.span[1]}: headings come from the evidence alone, because {part.problem}"
-        for part in parts
-        if part.problem
-    ]
+    """A sentence for each reason why mini-TOCs fell back to the evidence, for the warnings of a build."""
+    by_problem: dict[str, list[MiniToc]] = {}
+    for part in sorted(parts, key=lambda part: part.span):
+        if part.problem:
+            by_problem.setdefault(part.problem, []).append(part)
+    sentences = []
+    for problem, degraded in by_problem.items():
+        places = ", ".join(f"{part.span[0] + 1}-{part.span[1]}" for part in degraded[:_SHOWN_PLACES])
+        more = f" and {len(degraded) - _SHOWN_PLACES} more stretches" if len(degraded) > _SHOWN_PLACES else ""
+        sentences.append(f"lines {places}{more}: headings come from the evidence alone, because {problem}")
+    return sentences
 
 
 def _is_asked(model: TextModel, settings: TreeSettings) -> bool:
     return settings.strategy == "model" or (settings.strategy == "auto" and model.describe().strength == "capable")
 
 
-def _request(chunk: Chunk) -> GenerationRequest:
-    entries = [candidate.entry for candidate in chunk.candidates]
-    return mini_toc_request(entries, max_tokens=_TOKENS_PER_PICK * len(entries) + 4)
+def request_mini_toc(chunk: Chunk) -> GenerationRequest:
+    """The question about a chunk, which has candidates."""
+    if chunk.is_narrative:
+        entries = [(candidate.entry, len(candidate.titles)) for candidate in chunk.candidates]
+        return passages_request(entries, max_tokens=_TOKENS_PER_PICK * len(entries) + 4)
+    lines = [(candidate.entry, candidate.is_asked) for candidate in chunk.shown]
+    return mini_toc_request(lines, max_tokens=_TOKENS_PER_PICK * len(chunk.candidates) + 4)
 
 
 def _ask_once(
@@ -106,10 +120,10 @@ def _ask_once(
     for (chunk, request), generation in zip(pending, generations, strict=True):
         calls = request.attempt + 1
         try:
-            results[chunk.chunk_id] = _from_picks(chunk, _read(generation, len(chunk.candidates)), calls)
+            results[chunk.chunk_id] = _judge(chunk, _read(generation, len(chunk.candidates)), calls)
         except ValueError as error:
             problem = f"the model's answer could not be used ({error})"
-            results[chunk.chunk_id] = _from_evidence(chunk, calls=calls, problem=problem)
+            results[chunk.chunk_id] = _fall_back(chunk, problem, calls)
             retry = retry_request(request, f"The last answer was wrong: {error}")
             if fits(model, retry):
                 again.append((chunk, retry))
@@ -122,13 +136,60 @@ def _read(generation: Generation, count: int) -> list[tuple[int, int]]:
     return parse_picks(generation.text, count)
 
 
-def _from_evidence(chunk: Chunk, *, calls: int = 0, problem: str = "") -> MiniToc:
-    return MiniToc(chunk.chunk_id, chunk.span, _number([(heading, None) for heading in chunk.headings]), calls, problem)
+def _judge(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> MiniToc:
+    """What the answer says where it passes the controls, else the evidence.
+
+    A chunk is not asked about again for that: a model that does not judge would pass in the end by chance.
+
+    Raises:
+        ValueError: a passage has no title of that number.
+    """
+    asked = chunk.candidates
+    if chunk.is_narrative:
+        for number, choice in picks:
+            if choice > len(asked[number - 1].titles):
+                raise ValueError(f"passage {number} has no title {choice}")
+        return (
+            _from_titles(chunk, picks, calls) if passes_decoys(asked, picks) else _fall_back(chunk, CHOSE_DECOYS, calls)
+        )
+    if passes_controls(asked, {number for number, _ in picks}):
+        return _from_picks(chunk, picks, calls)
+    return _fall_back(chunk, FAILED_CONTROLS, calls)
+
+
+def _from_evidence(chunk: Chunk) -> MiniToc:
+    return MiniToc(chunk.chunk_id, chunk.span, _number([(heading, None) for heading in chunk.headings]))
+
+
+def _fall_back(chunk: Chunk, problem: str, calls: int = 0) -> MiniToc:
+    """The evidence, and every passage under its own best title: what there is without a judgement."""
+    passages = [candidate.heading for candidate in chunk.candidates if candidate.titles]
+    headings = sorted([*chunk.headings, *passages], key=lambda heading: heading.span[0])
+    return MiniToc(chunk.chunk_id, chunk.span, _number([(heading, None) for heading in headings]), calls, problem)
+
+
+def _from_titles(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> MiniToc:
+    """The passages that begin a subject, under the titles chosen, and the headings of the evidence.
+
+    The first passage of a document always begins one.
+    """
+    chosen = dict(picks)
+    headings = list(chunk.headings)
+    for number, candidate in enumerate(chunk.candidates, 1):
+        if number in chosen:
+            title = candidate.titles[chosen[number] - 1]
+            if title == candidate.decoy:
+                title = candidate.heading.title
+            headings.append(replace(candidate.heading, title=title, origin=Origin.MODEL, confidence=_PICKED))
+        elif number == 1 and chunk.span[0] == 0:
+            headings.append(candidate.heading)
+    headings.sort(key=lambda heading: heading.span[0])
+    return MiniToc(chunk.chunk_id, chunk.span, _number([(heading, None) for heading in headings]), calls)
 
 
 def _from_picks(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> MiniToc:
     """The chosen candidates, and the headings of the evidence that the model was not asked about."""
-    asked_lines = {candidate.heading.span[0] for candidate in chunk.candidates}
+    asked_lines = {candidate.heading.span[0] for candidate in chunk.candidates if candidate.role is Role.OPEN}
     headings: list[tuple[Heading, int | None]] = [
         (heading, None)
         for heading in chunk.headings
@@ -137,6 +198,8 @@ def _from_picks(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> M
     for number, level in picks:
         candidate = chunk.candidates[number - 1]
         heading = candidate.heading
+        if candidate.role is not Role.OPEN:
+            continue
         if candidate.is_evidence:
             headings.append((replace(heading, confidence=max(heading.confidence, _SURE)), None))
         else:

@@ -8,18 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
+from pageindex_local.phrases import title_choices
 from pageindex_local.records import Heading, Line, LineRole, NodeKind, Origin, ParsedDocument
 from pageindex_local.settings import TreeSettings
 from pageindex_local.tree.cuts import CutPlace, choose_cuts, estimate_tokens, paragraph_starts, text_tie
 from pageindex_local.tree.draft import DraftNode, leaf_ends, walk_draft
-from pageindex_local.tree.titles import clean_title, grounded_title
+from pageindex_local.tree.titles import clean_title
 
 _RANK_LINE = 0  # no paragraph starts here: used only where a window holds nothing better
 _RANK_PARAGRAPH = 1
 _RANK_PAGE = 2  # a paragraph that starts a page
 _RANK_CANDIDATE = 3  # plus its confidence in tenths
-_TITLE_SOURCE_CHARS = 400
-_TITLE_MARKUP = "#>*-+=_~|•·◦▪ \t"
 
 
 def split_long_leaves(
@@ -152,20 +151,11 @@ def _cut_places(run: _Lines, start: int, end: int) -> list[CutPlace]:
 
 
 def _part_title(run: _Lines, start: int, end: int, page_number: int, last_page: int) -> str:
-    words: list[str] = []
-    length = 0
-    for number in range(start, end):
-        line = run.lines[number]
-        text = line.text[:_TITLE_SOURCE_CHARS].strip().lstrip(_TITLE_MARKUP)
-        if line.role is LineRole.RUNNING or not any(map(str.isalnum, text)):
-            continue
-        words.append(text)
-        length += len(text)
-        if length >= _TITLE_SOURCE_CHARS:
-            break
-    title = grounded_title(" ".join(words))
-    if title:
-        return title
+    """A title of the part's own words. Parts bear no numbers: an edit elsewhere would change them."""
+    body = [line.text for line in run.lines[start:end] if line.role is not LineRole.RUNNING]
+    choices = title_choices("\n".join(body))
+    if choices:
+        return choices[0]
     if not run.has_pages:
         return f"Lines {start + 1}-{end}"
     end_page = run.pages[end - 1] if end > start else last_page

@@ -1,11 +1,12 @@
 """Structure benchmark: trees built from PDFs are compared with the outlines their authors wrote.
 
     python -m tests.benchmarks.structure DATASET [--strategy S] [--hide-outline] [--cut-contents] [--model M]
-                                         [--out DIR] [--json] [--jobs N] [--misses]
+                                         [--cache FILE] [--only NAME] [--out DIR] [--json] [--jobs N] [--misses]
 
 DATASET is a folder name under the shared data or a path; it holds PDFs and gold.json ({"file.pdf": [[level, title,
 page], ...]}). Every tree is also checked against the tree invariants. Pages a second count processor time of one core,
-parsing included.
+parsing included. `--model perfect` answers from the gold outline. Where a model is given, `given` is the F1 of the
+evidence that it was given, without it.
 """
 
 import argparse
@@ -31,18 +32,21 @@ from pageindex_local.evaluate.structure import (
 from pageindex_local.export import is_entry, to_pageindex
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.printed_toc.pages import find_contents_lists
-from pageindex_local.llm.base import TextModel
+from pageindex_local.llm.cache import CachedModel, CompletionCache
 from pageindex_local.llm.models import open_model
 from pageindex_local.parsing.pdf import parse_pdf
 from pageindex_local.parsing.sources import read_source
-from pageindex_local.records import Page, ParsedDocument, SectionTree
+from pageindex_local.records import Heading, Page, ParsedDocument, SectionTree
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.tree.assemble import build_tree
 from pageindex_local.tree.merge import merge_mini_tocs
-from pageindex_local.tree.mini_toc import build_mini_tocs
+from pageindex_local.tree.mini_toc import MiniToc, build_mini_tocs, describe_degraded
 from pageindex_local.tree.validate import validate_tree
+from tests.benchmarks.metered import MeteredModel, Spent
+from tests.benchmarks.perfect import PerfectModel
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+PERFECT = "perfect"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class Options:
     hide_outline: bool
     cut_contents: bool
     model: str
+    cache: str
     out: str
     misses: bool
 
@@ -68,10 +73,14 @@ class FileResult:
     parse_seconds: float
     cost_mean: float
     cost_worst: int
+    given_f1: float
+    asked_chunks: int
+    degraded_chunks: int
     model_calls: int
     cached_calls: int
     input_tokens: int
     output_tokens: int
+    model_seconds: float
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -92,12 +101,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.hide_outline,
         arguments.cut_contents,
         arguments.model,
+        arguments.cache,
         arguments.out,
         arguments.misses,
     )
     if options.out:
         Path(options.out).mkdir(parents=True, exist_ok=True)
-    tasks = [(str(folder / name), entries, options) for name, entries in gold.items()]
+    tasks = [(str(folder / name), entries, options) for name, entries in gold.items() if arguments.only in name]
+    if not tasks:
+        print(f"no file of {folder} has {arguments.only!r} in its name", file=sys.stderr)
+        return 2
     if arguments.jobs > 1:
         with ProcessPoolExecutor(arguments.jobs) as pool:
             results = list(pool.map(_run_file, tasks))
@@ -116,7 +129,9 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--strategy", default="auto", choices=("auto", "outline", "toc", "layout", "model"))
     parser.add_argument("--hide-outline", action="store_true", help="the embedded outline is not read")
     parser.add_argument("--cut-contents", action="store_true", help="pages with printed contents are taken out")
-    parser.add_argument("--model", default="", help="a model entry or GGUF; without, no model is asked")
+    parser.add_argument("--model", default="", help="an entry, a GGUF or `perfect`; without, none is asked")
+    parser.add_argument("--cache", default="", help="keep answers of the model in this file, and use them")
+    parser.add_argument("--only", default="", help="files with this in their name")
     parser.add_argument("--out", default="", help="write trees in PageIndex's form into this folder")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
@@ -128,7 +143,7 @@ def _run_file(task: tuple[str, list[list[Any]], Options]) -> FileResult:
     path, gold_rows, options = Path(task[0]), task[1], task[2]
     gold = [Entry(int(level), str(title), int(page)) for level, title, page in gold_rows]
     overrides: dict[str, dict[str, Any]] = {"tree": {"strategy": options.strategy}}
-    if options.model:
+    if options.model and options.model != PERFECT:
         overrides["model"] = {"name": options.model}
     settings = read_settings(overrides=overrides)
     started = time.process_time()
@@ -142,15 +157,19 @@ def _run_file(task: tuple[str, list[list[Any]], Options]) -> FileResult:
     if options.cut_contents:
         document, gold = cut_contents(document, gold)
     built_from = time.process_time()
-    model = open_model(settings.model) if options.model else None
-    tree, sources = _build(document, settings, model)
+    model = _open(settings, options)
+    built = _build(document, settings, model, gold)
     finished = time.process_time()
+    tree = built.tree
     entries = tree_entries(tree)
     cost = search_cost(tree)
     if options.out:
         text = json.dumps(to_pageindex(path.name, tree, has_pages=True), ensure_ascii=False, indent=1)
         (Path(options.out) / f"{path.stem}.json").write_text(text, encoding="utf-8")
-    usage = getattr(model, "usage", None)
+    given = tree if model is None else build_tree(document, built.given, settings.tree, candidates=built.candidates)
+    spent = Spent() if model is None else model.spent
+    if model is not None:
+        model.close()
     return FileResult(
         name=path.name,
         score=score_structure(gold, entries),
@@ -159,28 +178,55 @@ def _run_file(task: tuple[str, list[list[Any]], Options]) -> FileResult:
         parse_seconds=parsed - started,
         cost_mean=cost.mean,
         cost_worst=cost.worst,
-        model_calls=getattr(usage, "model_calls", 0),
-        cached_calls=getattr(usage, "cached_calls", 0),
-        input_tokens=getattr(usage, "input_tokens", 0),
-        output_tokens=getattr(usage, "output_tokens", 0),
+        given_f1=score_structure(gold, tree_entries(given)).f1,
+        asked_chunks=sum(part.calls > 0 for part in built.parts),
+        degraded_chunks=sum(bool(part.problem) for part in built.parts),
+        model_calls=spent.calls,
+        cached_calls=spent.cached_calls,
+        input_tokens=spent.input_tokens,
+        output_tokens=spent.output_tokens,
+        model_seconds=spent.seconds,
         problems=tuple(validate_tree(tree, document.pages)),
-        notes=(*sources, *_misses(gold, entries, tree)) if options.misses else (),
+        notes=(*built.sources, *built.warnings, *_misses(gold, entries, tree)) if options.misses else (),
     )
 
 
-def _build(document: ParsedDocument, settings: Settings, model: TextModel | None) -> tuple[SectionTree, list[str]]:
+def _open(settings: Settings, options: Options) -> MeteredModel | None:
+    if not options.model:
+        return None
+    if options.model == PERFECT:
+        return MeteredModel(PerfectModel())
+    model = open_model(settings.model)
+    return MeteredModel(CachedModel(model, CompletionCache(Path(options.cache))) if options.cache else model)
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    tree: SectionTree
+    given: Sequence[Heading]
+    candidates: Sequence[Heading]
+    parts: Sequence[MiniToc]
+    sources: Sequence[str]
+    warnings: Sequence[str]
+
+
+def _build(document: ParsedDocument, settings: Settings, model: MeteredModel | None, gold: Sequence[Entry]) -> _Built:
     evidence = find_headings(document, settings.tree)
     headings = evidence.headings
+    parts: tuple[MiniToc, ...] = ()
     if model is not None:
         chunks = cut_chunks(document, evidence, model.count_tokens, settings.tree)
+        if isinstance(model.inner, PerfectModel):
+            model.inner.learn(chunks, gold)
         parts = build_mini_tocs(chunks, model, settings.tree)
         headings = merge_mini_tocs(parts, [chunk.chunk_id for chunk in chunks])
     tree = build_tree(document, headings, settings.tree, candidates=evidence.candidates)
-    return tree, [f"{item.name}: {item.count} seen, {item.used} used; {item.reason}" for item in evidence.sources]
+    sources = [f"{item.name}: {item.count} seen, {item.used} used; {item.reason}" for item in evidence.sources]
+    return _Built(tree, evidence.headings, evidence.candidates, parts, sources, describe_degraded(parts))
 
 
 def _failed(name: str, gold: Sequence[Entry], problem: str) -> FileResult:
-    return FileResult(name, score_structure(gold, []), 0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0, (problem,))
+    return FileResult(name, score_structure(gold, []), 0, 0.0, 0.0, 0.0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0.0, (problem,))
 
 
 def tree_entries(tree: SectionTree) -> list[Entry]:
@@ -245,6 +291,10 @@ def _totals(results: Sequence[FileResult]) -> Mapping[str, float]:
         "parse_share": sum(result.parse_seconds for result in results) / seconds if seconds else 0.0,
         "search_cost_mean": sum(result.cost_mean for result in results) / len(results),
         "search_cost_worst": max(result.cost_worst for result in results),
+        "given_f1": sum(result.given_f1 for result in results) / len(results),
+        "asked_chunks": sum(result.asked_chunks for result in results),
+        "degraded_chunks": sum(result.degraded_chunks for result in results),
+        "model_seconds": sum(result.model_seconds for result in results),
         "model_calls": sum(result.model_calls for result in results),
         "cached_calls": sum(result.cached_calls for result in results),
         "input_tokens": sum(result.input_tokens for result in results),
@@ -259,7 +309,7 @@ def _summary(results: Sequence[FileResult]) -> dict[str, Any]:
 def _print_table(results: Sequence[FileResult]) -> None:
     print(
         f"{'file':42} {'gold':>5} {'pred':>5} {'P':>6} {'R':>6} {'F1':>6} {'page=':>6} {'parent':>6} "
-        f"{'cost':>6} {'worst':>5} {'p/s':>5}"
+        f"{'cost':>6} {'worst':>5} {'p/s':>5} {'given':>6} {'calls':>5}"
     )
     for result in results:
         score = result.score
@@ -267,7 +317,7 @@ def _print_table(results: Sequence[FileResult]) -> None:
         print(
             f"{result.name[:42]:42} {score.gold_count:5} {score.predicted_count:5} {score.precision:6.3f} "
             f"{score.recall:6.3f} {score.f1:6.3f} {score.page_exact:6.3f} {score.parent:6.3f} "
-            f"{result.cost_mean:6.2f} {result.cost_worst:5} {speed:5.0f}"
+            f"{result.cost_mean:6.2f} {result.cost_worst:5} {speed:5.0f} {result.given_f1:6.3f} {result.model_calls:5}"
         )
         for line in (*result.problems, *result.notes):
             print(f"    {line}")
@@ -280,10 +330,13 @@ def _print_table(results: Sequence[FileResult]) -> None:
     print(
         f"{total['pages']:.0f} pages, {total['cpu_seconds']:.1f} processor seconds, {total['parse_share']:.0%} parsing"
     )
-    print(
-        f"model calls {total['model_calls']:.0f} ({total['cached_calls']:.0f} cached), "
-        f"tokens {total['input_tokens']:.0f} in, {total['output_tokens']:.0f} out"
-    )
+    if total["model_calls"]:
+        print(
+            f"F1 of the evidence given {total['given_f1']:.3f}; model calls {total['model_calls']:.0f} "
+            f"({total['cached_calls']:.0f} cached), tokens {total['input_tokens']:.0f} in, "
+            f"{total['output_tokens']:.0f} out, {total['model_seconds']:.0f} s; of {total['asked_chunks']:.0f} chunks "
+            f"asked about {total['degraded_chunks']:.0f} kept the evidence"
+        )
 
 
 if __name__ == "__main__":
