@@ -20,6 +20,7 @@ from pageindex_local.errors import (
     SourceLimitError,
 )
 from pageindex_local.parsing.clean import clean_text
+from pageindex_local.parsing.glyph_sizes import GlyphSizes
 from pageindex_local.parsing.lines import build_lines
 from pageindex_local.parsing.page_labels import page_labels
 from pageindex_local.parsing.page_records import End, Head, PageRecord
@@ -149,11 +150,12 @@ def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) 
         if entry.top is not None:
             tops.setdefault(entry.page_number, []).append(position)
     characters = 0
+    sizes = GlyphSizes()
     for index, label in enumerate(labels):
         number = index + 1
         try:
             page = document.load_page(index)
-            record = _page(pymupdf, page, number, label)
+            record = _page(pymupdf, page, number, label, sizes)
             if number in tops:
                 matrix = page.transformation_matrix * page.rotation_matrix
                 for position in tops[number]:
@@ -178,11 +180,12 @@ def _read(pymupdf: Any, document: Any, source: Source, settings: ParseSettings) 
     yield End(tuple(outline), tuple(warnings))
 
 
-def _page(pymupdf: Any, page: Any, number: int, label: str) -> PageRecord:
+def _page(pymupdf: Any, page: Any, number: int, label: str, sizes: GlyphSizes) -> PageRecord:
     flags = (
         pymupdf.TEXTFLAGS_DICT & ~pymupdf.TEXT_PRESERVE_IMAGES & ~pymupdf.TEXT_PRESERVE_LIGATURES
     ) | pymupdf.TEXT_MEDIABOX_CLIP
     blocks = page.get_textpage(flags=flags).extractDICT()["blocks"]
+    sizes.correct(blocks)
     rotation = page.rotation_matrix
 
     def to_display(box: Box) -> Box:

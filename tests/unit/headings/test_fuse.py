@@ -86,6 +86,28 @@ def test_fuse_when_dotted_numbers_are_deeper_than_the_contents_leaves_them_out()
     assert len(_fuse(Sources(NOTHING, toc, layout))) == 4
 
 
+def test_fuse_when_contents_skip_numbers_of_a_depth_they_list_elsewhere_takes_them_from_layout() -> None:
+    toc = _result(
+        *(Origin.TOC, 1.0),
+        *(("1 One", 1, 1), ("1.1 In", 2, 2), ("2 Two", 1, 4), ("3 Three", 1, 8), ("3.1 In", 2, 9)),
+    )
+    layout = _result(
+        Origin.LAYOUT, 0.8, ("2.1 Apples", 2, 5), ("2.2 Pears", 2, 6), ("2.2.1 Red", 3, 6), ("Loose", 2, 7)
+    )
+    found = _fuse(Sources(NOTHING, toc, layout))
+    assert [(title, level) for title, level, _ in found][3:5] == [("2.1 Apples", 2), ("2.2 Pears", 2)]
+    assert len(found) == 7
+
+
+def test_fuse_when_contents_are_those_of_one_part_takes_layout() -> None:
+    toc = _result(Origin.TOC, 1.0, ("Ash", 1, 7), ("Bay", 1, 7), ("Cob", 1, 8))
+    layout = _result(Origin.LAYOUT, 0.8, *((f"Section {n}", 1, n) for n in range(1, 11)))
+    assert {origin for _, _, origin in _fuse(Sources(NOTHING, toc, layout))} == {Origin.LAYOUT}
+    # The same list before all sections is the document's own.
+    first = _result(Origin.TOC, 1.0, ("Ash", 1, 1), ("Bay", 1, 1), ("Cob", 1, 2))
+    assert {origin for _, _, origin in _fuse(Sources(NOTHING, first, layout))} == {Origin.TOC}
+
+
 def test_fuse_when_one_source_is_asked_for_uses_only_that() -> None:
     assert {o for _, _, o in _fuse(Sources(OUTLINE, TOC, LAYOUT), strategy="layout")} == {Origin.LAYOUT}
     assert {o for _, _, o in _fuse(Sources(OUTLINE, TOC, LAYOUT), strategy="toc")} == {Origin.TOC}

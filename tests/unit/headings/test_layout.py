@@ -254,3 +254,17 @@ def test_find_layout_headings_in_slanted_text_type_only_offers_them_as_candidate
     found = find_layout_headings(document(*pages))
     assert [entry.title for entry in found.headings] == [f"Bold {n}" for n in "ABCDE"]
     assert {f"Slanted {n}" for n in "ABCDE"} <= {entry.title for entry in found.candidates}
+
+
+def test_find_layout_headings_in_plain_style_that_begin_a_page_each_are_found_past_a_hundred() -> None:
+    numbers = range(97, 103)
+    made = document([Row("1 Chapter 1"), *body()], *([Row(f"{n} Chapter {n}"), *body()] for n in range(2, 103)))
+    found = find_layout_headings(made).headings
+    assert [(h.title, h.page_number) for h in found[-6:]] == [(f"{n} Chapter {n}", n) for n in numbers]
+
+
+def test_find_layout_headings_keeps_the_heading_between_a_centred_title_and_the_text() -> None:
+    middle = LEFT + 200.0
+    title = [Row(text, size=18, bold=True, gap=30, x=middle - 4.5 * len(text)) for text in ("On Tides", "Some Sailor")]
+    pages = [[*title, Row("Abstract", size=14, bold=True, gap=40), *body(), *body()], [*body(), *body()]]
+    assert [h.title for h in find_layout_headings(document(*pages)).headings] == ["Abstract"]

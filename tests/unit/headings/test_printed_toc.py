@@ -259,3 +259,25 @@ def test_combine_when_lists_overlap_leaves_the_weaker_out() -> None:
     combined, used = combine_lists([_headings((10, 1), (30, 1)), _headings((5, 1), (20, 1))])
     assert [h.span[0] for h in combined] == [10, 30]
     assert used == [0]
+
+
+def test_find_entries_whose_number_touches_the_title_are_placed_and_read_apart() -> None:
+    titles = [f"Rule {name}" for name in ("ash", "bay", "cob", "dew", "elm", "fog", "gnu", "hop", "ivy", "jam", "kin")]
+    rows = [contents_row("1 Rules", "1"), *(contents_row(f"1.{n} {t}", str(n)) for n, t in enumerate(titles[:9], 1))]
+    rows += [contents_row(f"1.{n}{t}", str(n)) for n, t in enumerate(titles[9:], 10)]
+    pages = [[heading("Contents"), *rows], [heading("1 Rules"), heading(f"1.1 {titles[0]}"), *body()]]
+    pages += [[heading(f"1.{n} {t}"), *body()] for n, t in enumerate(titles[1:], 2)]
+    assert [(h.title, h.page_number) for h in _find(pages)[1:]] == [
+        (f"1.{n} {t}", n + 1) for n, t in enumerate(titles, 1)
+    ]
+
+
+def test_read_entries_title_that_starts_with_a_measure_keeps_it() -> None:
+    rows = read_rows(make_page(1, 0, [contents_row(t, str(n)) for n, t in enumerate(["1 Plugs", "3.5mm plugs"], 1)]))
+    assert [entry.title for entry in read_entries(rows)] == ["1 Plugs", "3.5mm plugs"]
+
+
+def test_find_entry_takes_the_class_word_that_stands_before_its_title_in_the_body() -> None:
+    pages = [[heading("Contents"), *(contents_row(f"{n}. {t}", str(n)) for n, t in enumerate(CHAPTERS, 1))]]
+    pages += [[heading(f"Kapitel {n}. {t}"), *body()] for n, t in enumerate(CHAPTERS, 1)]
+    assert [h.title for h in _find(pages)] == [f"Kapitel {n}. {t}" for n, t in enumerate(CHAPTERS, 1)]

@@ -107,3 +107,8 @@ def test_tag_time_grows_no_faster_than_pages() -> None:
         tag_running_lines(pages)
         seconds.append(time.process_time() - begin)
     assert seconds[1] < 40 * max(seconds[0], 0.005)
+
+
+def test_tag_section_names_that_count_with_the_pages_are_not_running() -> None:
+    names = [[_line(f"{number} Section {number}", 40)] for number in range(1, 9)]
+    assert _running(_pages(names)) == [[]] * 8
