@@ -4,11 +4,15 @@ Importing this loads neither an engine nor a parser nor the table library; a que
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from pageindex_local.llm.base import TextModel
+from pageindex_local.errors import EngineUnavailableError
+from pageindex_local.llm.base import OnText, TextModel
+from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.answer import WrittenAnswer, write_answer
-from pageindex_local.query.assemble import Turn
+from pageindex_local.query.conversation import Turn, resolve_question
 from pageindex_local.query.find import Findings, find_pages
+from pageindex_local.query.notes import MatchedNotes, Note, apply_notes
 from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
 from pageindex_local.query.trace import Trace
 from pageindex_local.records import Usage
@@ -16,7 +20,7 @@ from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
 
-__all__ = ["Answer", "Retrieval", "Trace", "Turn", "answer", "retrieve"]
+__all__ = ["Answer", "Note", "Retrieval", "Trace", "Turn", "answer", "retrieve"]
 
 
 def retrieve(
@@ -29,6 +33,8 @@ def retrieve(
     settings: QuerySettings,
     max_pages: int | None = None,
     trace: Trace | None = None,
+    history: Sequence[Turn] = (),
+    notes: Sequence[Note] = (),
 ) -> Retrieval:
     """The pages that answer a question, best first.
 
@@ -38,10 +44,13 @@ def retrieve(
             keeps gc away meanwhile.
         release: what to search; None is the live one. The whole query stays on it.
         doc_ids: only these documents; None or empty means all.
-        model: judges sections by likelihood; None searches by full text and structure alone.
+        model: judges sections by likelihood; None searches by full text and structure alone, and so does a model whose
+            engine cannot be loaded, which the result then says.
         settings: budgets and weights.
         max_pages: how many pages at most; None takes the setting.
         trace: filled with every step.
+        history: earlier turns, oldest first; a question that leans on them is completed from them.
+        notes: rules of the asker; those that match steer the search.
 
     Raises:
         QueryError: the question has no words.
@@ -50,12 +59,14 @@ def retrieve(
         ModelError: the model cannot be opened or fails.
     """
     trace = trace or Trace()
-    before = _usage(model)
-    findings = _find(question, store, release, doc_ids, model, settings, max_pages, trace)
+    usable, missing = _usable_model(model, trace)
+    before = _usage(usable)
+    asked = _find(question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing)
+    findings = asked.findings
     return Retrieval(
-        **_common(findings),
+        **_common(asked),
         abstained=not findings.candidates or findings.confidence.value < settings.abstain_below,
-        cost=_cost(model, before, trace),
+        cost=_cost(usable, before, trace),
     )
 
 
@@ -70,10 +81,13 @@ def answer(
     max_pages: int | None = None,
     trace: Trace | None = None,
     history: Sequence[Turn] = (),
+    notes: Sequence[Note] = (),
+    on_text: OnText | None = None,
 ) -> Answer:
     """As `retrieve`, with an answer: short and cited, or `abstained` where the documents do not hold one.
 
-    Every citation names a node and page of the pinned release, and its quote stands on that page.
+    Every citation names a node and page of the pinned release, and its quote stands on that page. `on_text` hears a
+    capable model's draft while it is written; only the answer returned is checked.
 
     Raises:
         QueryError: the question has no words.
@@ -82,18 +96,30 @@ def answer(
         ModelError: the model cannot be opened or fails while sections are judged.
     """
     trace = trace or Trace()
-    before = _usage(model)
-    findings = _find(question, store, release, doc_ids, model, settings, max_pages, trace)
-    written = write_answer(findings, model, settings, trace, history=history)
+    usable, missing = _usable_model(model, trace)
+    before = _usage(usable)
+    asked = _find(question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing)
+    written = write_answer(
+        asked.findings, usable, settings, trace, history=history, notes=asked.matched.texts, on_text=on_text
+    )
     return Answer(
-        **_common(findings),
+        **_common(asked),
         answer=written.text,
         abstained=written.abstained,
-        citations=_citations(findings, written),
+        citations=_citations(asked.findings, written),
         answered_by=written.written_by,
         uncited=written.uncited,
-        cost=_cost(model, before, trace),
+        cost=_cost(usable, before, trace),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked in the asker's words, with the notes that matched, and what was found."""
+
+    question: str
+    matched: MatchedNotes
+    findings: Findings
 
 
 def _find(
@@ -105,9 +131,19 @@ def _find(
     settings: QuerySettings,
     max_pages: int | None,
     trace: Trace,
-) -> Findings:
-    return find_pages(
-        question,
+    history: Sequence[Turn],
+    notes: Sequence[Note],
+    missing: str,
+) -> _Asked:
+    resolved = resolve_question(question, history, model, trace)
+    matched = apply_notes(analyse_question(resolved), notes)
+    if matched.notes:
+        with trace.step("notes") as details:
+            details["matched"] = [note.name for note in matched.notes]
+            details["words added"] = [word.word for word in matched.question.added]
+            details["titles to look at"] = list(matched.question.titles)
+    findings = find_pages(
+        matched.question,
         store,
         release=release,
         doc_ids=doc_ids,
@@ -116,12 +152,30 @@ def _find(
         max_pages=max_pages or settings.max_pages,
         trace=trace,
     )
+    findings.notices.extend(filter(None, [missing]))
+    return _Asked(question, matched, findings)
 
 
-def _common(findings: Findings) -> dict[str, object]:
+def _usable_model(model: TextModel | None, trace: Trace) -> tuple[TextModel | None, str]:
+    """The model, or None with a sentence about what is missing where its engine is not there."""
+    if model is None:
+        return None, ""
+    try:
+        model.describe()
+    except EngineUnavailableError as error:
+        trace.count("no engine")
+        reason = error.problem.removesuffix(".")
+        return None, f"Full text and structure alone were used: {reason}."
+    return model, ""
+
+
+def _common(asked: _Asked) -> dict[str, object]:
+    findings = asked.findings
     return {
         "release": findings.release.name,
-        "question": findings.question.text,
+        "question": asked.question,
+        "asked_as": findings.question.text if findings.question.text != asked.question else "",
+        "notes": tuple(note.name for note in asked.matched.notes),
         "documents": tuple(
             DocumentHit(
                 doc_id=searched.ranked.document.doc_id,

@@ -6,12 +6,13 @@ small model, a failed check or no model at all gives the best verified quotes, n
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pageindex_local.errors import ModelError
-from pageindex_local.llm.base import GenerationRequest, TextModel
-from pageindex_local.query.assemble import NOT_FOUND, Context, Turn, assemble_prompt
+from pageindex_local.llm.base import GenerationRequest, OnText, TextModel, generate_watched
+from pageindex_local.query.assemble import NOT_FOUND, Context, assemble_prompt
 from pageindex_local.query.citations import make_inert, numbers_in, quote_words
+from pageindex_local.query.conversation import Turn
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.extract import Quote, best_segment, extract_quotes, quoted_answer, verify_quote
 from pageindex_local.query.find import Findings
@@ -45,10 +46,14 @@ def write_answer(
     *,
     history: Sequence[Turn] = (),
     notes: Sequence[str] = (),
+    on_text: OnText | None = None,
 ) -> WrittenAnswer:
-    """Answer from what was found, or abstain. Model cost: one generation, and only with a capable model."""
+    """Answer from what was found, or abstain. Model cost: one generation, and only with a capable model.
+
+    `on_text` hears the model's draft as it grows, before anything in it was checked.
+    """
     with trace.step("answer") as details:
-        answer = _write(findings, model, settings, trace, history, notes)
+        answer = _write(findings, model, settings, trace, history, notes, on_text)
         details["written by"] = answer.written_by
         details["abstained"] = answer.abstained
         details["citations"] = [{"page": quote.page_number, "quote": quote.text} for quote in answer.quotes]
@@ -63,12 +68,13 @@ def _write(
     trace: Trace,
     history: Sequence[Turn],
     notes: Sequence[str],
+    on_text: OnText | None,
 ) -> WrittenAnswer:
     if not findings.candidates or findings.confidence.value < settings.abstain_below:
         trace.count("abstained")
         return WrittenAnswer("", (), written_by="nobody", abstained=True)
     if model is not None and model.describe().strength == "capable":
-        written = _ask_model(findings, model, settings, trace, history, notes)
+        written = _ask_model(findings, model, settings, trace, history, notes, on_text)
         if written is not None:
             return written
         trace.count("answer fell back to quotes")
@@ -107,6 +113,7 @@ def _ask_model(
     trace: Trace,
     history: Sequence[Turn],
     notes: Sequence[str],
+    on_text: OnText | None,
 ) -> WrittenAnswer | None:
     weak = findings.confidence.value < WEAK_FACTOR * settings.abstain_below
     try:
@@ -119,8 +126,11 @@ def _ask_model(
             history=history,
             weak=weak,
         )
+        with trace.step("prompt") as details:
+            details["weak evidence"] = weak
+            details["budgets"] = [asdict(budget) for budget in prompt.budgets]
         request = GenerationRequest(prompt.user, settings.answer_tokens, system=prompt.system, purpose="answer")
-        (generation,) = model.generate([request])
+        generation = generate_watched(model, request, on_text)
     except ModelError as error:
         trace.count(f"model failed: {type(error).__name__}")
         return None

@@ -11,8 +11,11 @@ from pageindex_local.errors import PromptTooLongError
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.base import TextModel
 from pageindex_local.query.citations import make_inert
+from pageindex_local.query.conversation import Turn
 
 ANSWER_PROMPT_VERSION = 1
+NOTES_SHARE = 0.3
+HISTORY_SHARE = 0.4  # evidence comes last in priority, but an answer without any is none
 _MARGIN_TOKENS = 8
 _SYSTEM = (
     "You answer questions about documents. Use only the numbered passages. After each statement put the number of the "
@@ -37,21 +40,23 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One earlier question and its answer."""
+class ClassBudget:
+    """What one priority class got: tokens of the rendered prompt, and how many of its entries are in and out."""
 
-    question: str
-    answer: str
+    name: str
+    tokens: int
+    kept: int
+    left_out: int
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt that fits, and which contexts and turns are in it."""
+    """A prompt that fits, which contexts are in it, and what each class of its content cost."""
 
     system: str
     user: str
     contexts: tuple[Context, ...]
-    turns: int
+    budgets: tuple[ClassBudget, ...]
 
 
 def assemble_prompt(
@@ -66,40 +71,60 @@ def assemble_prompt(
 ) -> Prompt:
     """The largest prompt that leaves `answer_tokens` free, filled class by class.
 
-    Each note, turn and passage goes in whole or not at all, except the first passage, which is shortened to fit.
+    Notes may take `NOTES_SHARE` of the room that instructions and question leave, the conversation `HISTORY_SHARE` of
+    what is left then, evidence the rest. Each note, turn and passage goes in whole or not at all, except the first
+    passage, which is shortened to fit.
 
     Raises:
         PromptTooLongError: instructions, question and answer alone exceed the window.
     """
     limit = model.describe().context_tokens - answer_tokens - _MARGIN_TOKENS
-    if model.count_prompt_tokens(_SYSTEM, _render(question, (), (), (), weak=weak)) > limit:
+    kept_notes: list[str] = []
+    turns: list[Turn] = []
+    passages: list[Context] = []
+
+    def count(
+        notes: Sequence[str] | None = None, turned: Sequence[Turn] | None = None, found: Sequence[Context] | None = None
+    ) -> int:
+        user = _render(
+            question,
+            turns if turned is None else turned,
+            kept_notes if notes is None else notes,
+            passages if found is None else found,
+            weak=weak,
+        )
+        return model.count_prompt_tokens(_SYSTEM, user)
+
+    fixed = count()
+    if fixed > limit:
         raise PromptTooLongError(
             f"the question alone exceeds the window of {model.describe().context_tokens} tokens",
             next_step="Ask a shorter question, or use a model with a larger window.",
         )
-
-    def fits(turns: Sequence[Turn], kept_notes: Sequence[str], passages: Sequence[Context]) -> bool:
-        return model.count_prompt_tokens(_SYSTEM, _render(question, turns, kept_notes, passages, weak=weak)) <= limit
-
-    kept_notes: list[str] = []
+    room_for_notes = fixed + int(NOTES_SHARE * (limit - fixed))
     for note in notes:
-        if fits((), [*kept_notes, note], ()):
+        if count([*kept_notes, note]) <= room_for_notes:
             kept_notes.append(note)
-    # Evidence comes last in priority, but an answer without any is none: half the room stays free for it.
-    turns: list[Turn] = []
+    with_notes = count()
+    room_for_turns = with_notes + int(HISTORY_SHARE * (limit - with_notes))
     for turn in reversed(history):
-        rendered = model.count_prompt_tokens(_SYSTEM, _render(question, [turn, *turns], kept_notes, (), weak=weak))
-        if rendered > limit // 2:
+        if count(turned=[turn, *turns]) > room_for_turns:
             break
         turns.insert(0, turn)
-    passages: list[Context] = []
+    with_turns = count()
     for context in contexts:
-        if fits(turns, kept_notes, [*passages, context]):
+        if count(found=[*passages, context]) <= limit:
             passages.append(context)
         elif not passages:
-            shortened = _shorten(context, lambda cut: fits(turns, kept_notes, [cut]))
-            passages.extend(shortened)
-    return Prompt(_SYSTEM, _render(question, turns, kept_notes, passages, weak=weak), tuple(passages), len(turns))
+            passages.extend(_shorten(context, lambda cut: count(found=[cut]) <= limit))
+    total = count()
+    budgets = (
+        ClassBudget("instructions and question", fixed, 1, 0),
+        ClassBudget("notes", with_notes - fixed, len(kept_notes), len(notes) - len(kept_notes)),
+        ClassBudget("conversation", with_turns - with_notes, len(turns), len(history) - len(turns)),
+        ClassBudget("evidence", total - with_turns, len(passages), len(contexts) - len(passages)),
+    )
+    return Prompt(_SYSTEM, _render(question, turns, kept_notes, passages, weak=weak), tuple(passages), budgets)
 
 
 def _shorten(context: Context, fits: Callable[[Context], bool]) -> list[Context]:

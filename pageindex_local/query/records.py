@@ -62,11 +62,15 @@ class Cost(_Result):
 class Retrieval(_Result):
     """Pages for a question, best first. `abstained` means that the evidence is too weak to answer from.
 
-    `evidence` (0 to 1) is what that was decided by, `notices` are sentences for the asker.
+    `evidence` (0 to 1) is what that was decided by, `notices` are sentences for the asker. `asked_as` is the question
+    that was searched where a follow-up was completed from the conversation, `notes` the names of the asker's notes that
+    steered the search.
     """
 
     release: str
     question: str
+    asked_as: str = ""
+    notes: tuple[str, ...] = ()
     documents: tuple[DocumentHit, ...] = ()
     pages: tuple[PageHit, ...] = ()
     nodes: tuple[NodeHit, ...] = ()

@@ -90,9 +90,11 @@ def test_assemble_prompt_fills_the_window_and_never_exceeds_it(window: int) -> N
 
 
 def test_assemble_prompt_keeps_the_newest_turns() -> None:
-    history = [Turn(f"question {n} " + "x " * 40, f"answer {n}") for n in range(20)]
+    history = [Turn(question=f"question {n} " + "x " * 40, answer=f"answer {n}") for n in range(20)]
     prompt = assemble_prompt("Why?", contexts(3, 30), reader(900), answer_tokens=100, history=history)
-    assert 0 < prompt.turns < 20
+    conversation = prompt.budgets[2]
+    assert 0 < conversation.kept < 20
+    assert conversation.kept + conversation.left_out == 20
     assert "answer 19" in prompt.user
     assert "answer 0" not in prompt.user
     assert prompt.contexts
