@@ -15,7 +15,6 @@ from pageindex_local.records import Heading, Line, LineRole, Origin, ParsedDocum
 from pageindex_local.settings import TreeSettings
 from pageindex_local.tree.titles import clean_title
 
-# Headings that the author listed (outline, contents) or marked (Markdown) and that stand where he says, are settled.
 _SETTLED_ORIGINS = frozenset({Origin.OUTLINE, Origin.TOC, Origin.MARKDOWN})
 _SETTLED = 0.8
 # A line that its typography speaks against. Of 3,300 outline entries in 12 documents three were such lines, of 25,000.
@@ -65,6 +64,11 @@ def asked_spans(document: ParsedDocument, evidence: HeadingEvidence, settings: T
     return ()
 
 
+def is_listed(heading: Heading) -> bool:
+    """Whether its author listed or marked it as a heading, and it stands where he says."""
+    return heading.origin in _SETTLED_ORIGINS and heading.confidence >= _SETTLED
+
+
 def is_inside(line: int, spans: Sequence[Span]) -> bool:
     """Whether one of the spans, sorted and apart, holds the line."""
     index = bisect_right(spans, line, key=lambda span: span[0]) - 1
@@ -92,8 +96,7 @@ def read_candidates(document: ParsedDocument, evidence: HeadingEvidence, setting
     found: list[Candidate] = []
     for start, following in pairwise([*sorted(best), len(lines)]):
         heading, is_evidence = best[start]
-        listed = is_evidence and heading.origin in _SETTLED_ORIGINS and heading.confidence >= _SETTLED
-        settled = listed or not is_inside(start, spans)
+        settled = is_evidence and (is_listed(heading) or not is_inside(start, spans))
         if settled:
             found.append(Candidate(heading, _known_entry(heading), is_evidence, Role.SETTLED))
         else:

@@ -7,7 +7,7 @@ answer about a chunk counts only where it is right about the controls. Calls no 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from pageindex_local.candidates import Candidate, Role, show_question
+from pageindex_local.candidates import Candidate, Role, is_listed, show_question
 from pageindex_local.records import Heading, Line, LineRole, Origin
 from pageindex_local.tree.cuts import text_tie
 
@@ -32,7 +32,7 @@ def add_controls(
         return ()
     if questions[0].titles:
         return tuple(questions)
-    settled = [candidate for candidate in shown if not candidate.is_asked]
+    settled = [candidate for candidate in shown if not candidate.is_asked and is_listed(candidate.heading)]
     known = sorted(settled, key=lambda candidate: text_tie(candidate.heading.title))[:_MAX_HEADINGS]
     known_lines = {candidate.heading.span[0] for candidate in known if candidate.heading.span[1] <= end}
     plain = _plain_lines([candidate.heading for candidate in shown], lines, end)

@@ -19,8 +19,10 @@ from pageindex_local.inert_text import inert
 from pageindex_local.wording.plain import plural, size_text
 
 if TYPE_CHECKING:
+    from pageindex_local.store import IndexStore
     from pageindex_local.store.records import Release
 
+_READ_DOCUMENTS = 1_000  # of a larger collection warnings are not read: each is a file of its own
 _EXAMPLES = ("status --index ./indexes", "status --index ./indexes --json | jq .collections")
 
 
@@ -32,7 +34,7 @@ def register(app: typer.Typer) -> None:
 def status(
     *, index: IndexOption = DEFAULT_INDEX, collection: CollectionOption = None, as_json: JsonOption = False
 ) -> None:
-    """Show collections, their current release and its documents."""
+    """Show collections, their current release, its documents and what went less well when they were built."""
     from pageindex_local.store import IndexStore
 
     settings = load_settings(None)
@@ -41,15 +43,34 @@ def status(
     for name in names or [choose_collection(index, collection, settings)]:
         store = IndexStore(index, name, settings.store)
         size_bytes = store.files.total_bytes(store.layout.folder)
-        found.append((name, store.current(), len(store.releases()), size_bytes))
+        release = store.current()
+        found.append((name, release, len(store.releases()), size_bytes, _read_warnings(store, release)))
     if as_json:
         emit_json({"index": str(index), "collections": [_json(*entry) for entry in found]})
         return
-    for name, release, count, size_bytes in found:
-        _show(name, release, count, size_bytes)
+    for entry in found:
+        _show(*entry)
 
 
-def _json(name: str, release: "Release | None", count: int, size_bytes: int) -> dict[str, Any]:
+def _read_warnings(store: "IndexStore", release: "Release | None") -> dict[str, tuple[str, ...]]:
+    """For each document built with warnings, by id, what they say; empty for a very large collection."""
+    if release is None or len(release.documents) > _READ_DOCUMENTS:
+        return {}
+    found = {}
+    for key, entry in sorted(release.documents.items(), key=lambda item: item[1].doc_id):
+        manifest = store.open_version(key, entry.version_id, entry.manifest_sha256).manifest
+        if manifest.warnings:
+            found[entry.doc_id] = manifest.warnings
+    return found
+
+
+def _json(
+    name: str,
+    release: "Release | None",
+    count: int,
+    size_bytes: int,
+    warnings: dict[str, tuple[str, ...]],
+) -> dict[str, Any]:
     documents = [] if release is None else release.documents.values()
     return {
         "name": name,
@@ -66,13 +87,20 @@ def _json(name: str, release: "Release | None", count: int, size_bytes: int) -> 
                 "nodes": entry.nodes,
                 "description": entry.description,
                 "source_sha256": entry.source_sha256,
+                "warnings": list(warnings.get(entry.doc_id, ())),
             }
             for entry in documents
         ],
     }
 
 
-def _show(name: str, release: "Release | None", count: int, size_bytes: int) -> None:
+def _show(
+    name: str,
+    release: "Release | None",
+    count: int,
+    size_bytes: int,
+    warnings: dict[str, tuple[str, ...]],
+) -> None:
     if release is None:
         emit(f"{inert(name)}: nothing published")
         return
@@ -94,3 +122,6 @@ def _show(name: str, release: "Release | None", count: int, size_bytes: int) -> 
         cells = (inert(entry.doc_id), entry.version_id, str(entry.pages), str(entry.nodes), inert(entry.description))
         table.add_row(*(Text(cell) for cell in cells))
     out_console().print(table)
+    for doc_id, sentences in warnings.items():
+        for sentence in sentences:
+            emit(f"{inert(doc_id)}: {inert(sentence)}")

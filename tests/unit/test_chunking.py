@@ -1,11 +1,14 @@
 import random
+from dataclasses import replace
 from itertools import pairwise
 
+from pageindex_local.candidates import Role
 from pageindex_local.chunking import Chunk, cut_chunks
 from pageindex_local.headings.evidence import HeadingEvidence
 from pageindex_local.llm.fakes import count_word_pieces
+from pageindex_local.phrases import is_grounded
 from pageindex_local.records import Heading, Origin, Page, ParsedDocument
-from pageindex_local.tree.titles import clean_title
+from pageindex_local.tree.text import span_text
 from tests.unit.tree.printed import Printed, print_pages, tree_settings
 
 WORDS = ("river", "stone", "market", "window", "letter", "garden", "silver", "morning", "winter", "captain", "bottle")
@@ -43,7 +46,8 @@ def test_cut_chunks_tile_the_document_and_hold_every_heading_once() -> None:
     assert len(chunks) > 3
     assert _tiles(chunks, printed)
     assert [heading for chunk in chunks for heading in chunk.headings] == list(printed.headings)
-    assert [candidate.heading for chunk in chunks for candidate in chunk.candidates] == list(printed.headings)
+    asked = [c.heading for chunk in chunks for c in chunk.candidates if c.role is not Role.PLAIN_TEXT]
+    assert asked == list(printed.headings)
 
 
 def test_cut_chunks_keep_within_both_limits() -> None:
@@ -52,7 +56,7 @@ def test_cut_chunks_keep_within_both_limits() -> None:
         settings = tree_settings(strategy="model", chunk_tokens=tokens, chunk_candidates=count)
         chunks = cut_chunks(printed.document, _evidence(printed), count_word_pieces, settings)
         for chunk in chunks:
-            assert len(chunk.candidates) <= count
+            assert sum(candidate.role is Role.OPEN for candidate in chunk.candidates) <= count
             assert sum(count_word_pieces(candidate.entry) for candidate in chunk.candidates) <= tokens
 
 
@@ -102,15 +106,52 @@ def test_cut_chunks_counts_tokens_with_the_model_only_where_it_will_be_asked() -
     assert cut_chunks(printed.document, evidence, refuse, tree_settings(strategy="auto"))
 
 
-def test_cut_chunks_of_narrative_offer_paragraphs_with_grounded_titles() -> None:
+def test_cut_chunks_of_narrative_ask_about_passages_with_grounded_titles() -> None:
     printed = _transcript(4_000)
     evidence = HeadingEvidence((), (), (), ((0, printed.document.line_count),))
     chunks = cut_chunks(printed.document, evidence, len, tree_settings(strategy="auto"))
     candidates = [candidate for chunk in chunks for candidate in chunk.candidates]
-    text = clean_title("").join(line.text for _, line in printed.document.lines())
-    assert len(candidates) > 50
-    assert all(candidate.heading.title.rstrip("…") in text for candidate in candidates)
+    starts = [candidate.heading.span[0] for candidate in candidates]
+    assert all(chunk.is_narrative for chunk in chunks)
+    assert len(candidates) > 15
+    for candidate, (start, end) in zip(candidates, pairwise([*starts, printed.document.line_count]), strict=True):
+        text = span_text(printed.document, (start, end))
+        own = [title for title in candidate.titles if title != candidate.decoy]
+        assert candidate.heading.title in own
+        assert all(is_grounded(title, text) for title in own)
     assert _tiles(chunks, printed)
+
+
+def test_cut_chunks_ask_one_kind_of_question_each() -> None:
+    story = [_sentence(random.Random(number), 40) for number in range(900)]
+    printed = print_pages(
+        ["# 1 One", "text", "# 2 Two"], *[story[at : at + 30] for at in range(0, 900, 30)], ["# 3 Three"]
+    )
+    evidence = HeadingEvidence(printed.headings, printed.headings, ())
+    chunks = cut_chunks(printed.document, evidence, len, tree_settings(strategy="model", chunk_tokens=100_000))
+    kinds = [chunk.is_narrative for chunk in chunks]
+    assert kinds == [False, True, False]
+    assert {candidate.heading.level for candidate in chunks[1].candidates} == {2}
+    assert _tiles(chunks, printed)
+
+
+def test_cut_chunks_show_settled_headings_beside_questions_only() -> None:
+    printed = print_pages(*[[f"# {number} Title", "text"] for number in range(1, 30)], ["Doubtful", "text"])
+    listed = [replace(heading, origin=Origin.TOC, confidence=1.0) for heading in printed.headings]
+    doubtful = Heading("Doubtful", 2, (58, 59), 30, Origin.LAYOUT, 0.4)
+    evidence = HeadingEvidence(tuple(listed), (*listed, doubtful), ())
+    (chunk,) = cut_chunks(printed.document, evidence, len, tree_settings(strategy="model"))
+    assert [candidate.heading.title for candidate in chunk.shown] == ["28 Title", "29 Title", "Doubtful"]
+    assert chunk.headings == tuple(listed)
+
+
+def test_cut_chunks_leave_lines_out_that_typography_speaks_against() -> None:
+    printed = print_pages(["# A", "text", "of no rank", "text"])
+    weak = Heading("of no rank", 3, (2, 3), 1, Origin.LAYOUT, 0.1)
+    for needs_model, shown in (((), ["A"]), (((1, 4),), ["A", "of no rank"])):
+        evidence = HeadingEvidence(printed.headings, (*printed.headings, weak), (), needs_model)
+        (chunk,) = cut_chunks(printed.document, evidence, len, tree_settings(strategy="model"))
+        assert [candidate.heading.title for candidate in chunk.candidates] == shown
 
 
 def test_cut_chunks_of_short_text_without_headings_offer_nothing() -> None:

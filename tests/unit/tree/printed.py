@@ -4,7 +4,7 @@ A line `# Title` (one mark a level) prints `Title` and is a heading; `~ text` is
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pageindex_local.records import (
     Heading,
@@ -51,6 +51,20 @@ def print_pages(*pages: Sequence[str], media_type: MediaType = MediaType.PDF) ->
             number += 1
         printed.append(Page(page_number, str(page_number), first_line, tuple(lines)))
     return Printed(ParsedDocument(source, tuple(printed)), tuple(headings))
+
+
+def print_blocks(*pages: Sequence[str]) -> Printed:
+    """As `print_pages`, with the lines of text between two headings in one block, as a printed paragraph is."""
+    printed = print_pages(*pages)
+    block = 0
+    laid_out: list[Page] = []
+    for page in printed.document.pages:
+        lines: list[Line] = []
+        for line in page.lines:
+            block += line.bold or bool(lines and lines[-1].bold)
+            lines.append(replace(line, block=block))
+        laid_out.append(replace(page, lines=tuple(lines)))
+    return Printed(replace(printed.document, pages=tuple(laid_out)), printed.headings)
 
 
 def tree_settings(**changes: object) -> TreeSettings:

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from pageindex_local.candidates import Role
 from pageindex_local.chunking import Chunk, cut_chunks
 from pageindex_local.errors import ModelError
 from pageindex_local.headings.evidence import HeadingEvidence
@@ -10,11 +11,17 @@ from pageindex_local.llm.fakes import Fault, FaultyModel, FunctionModel, Heading
 from pageindex_local.llm.grammar import render_picks
 from pageindex_local.records import Heading, Origin
 from pageindex_local.tree.merge import merge_mini_tocs
-from pageindex_local.tree.mini_toc import build_mini_tocs, describe_degraded
-from tests.unit.tree.printed import print_pages, tree_settings
+from pageindex_local.tree.mini_toc import FAILED_CONTROLS, MiniToc, build_mini_tocs, describe_degraded
+from tests.unit.tree.printed import print_blocks, print_pages, tree_settings
 
 PRINTED = print_pages(["# 1 Cats", "Cats purr.", "# 1.1 Coat", "Fur.", "Not a heading", "More."])
 CANDIDATES = (*PRINTED.headings, Heading("Not a heading", 3, (4, 5), 1, Origin.LAYOUT, 0.3))
+PARAGRAPH = [
+    "Most of them sleep for twelve hours and more in a day,",
+    "which their owners take for laziness although it is not:",
+    "they hunt at dawn and dusk and have to rest between them,",
+    "as all animals do that live on what they catch.",
+]
 BY_MODEL = tree_settings(strategy="model")
 AUTO = tree_settings(strategy="auto")
 
@@ -93,7 +100,7 @@ def test_build_auto_asks_a_capable_model_about_open_regions_only() -> None:
     model = ScriptedModel(["1:2"], strength="capable")
     (part,) = build_mini_tocs(chunks, model, AUTO)
     assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
-    assert "1 Cats" not in model.history[0].user
+    assert model.history[0].user.splitlines()[0] == "# 1 Cats"  # known, and no question
 
 
 def test_build_without_model_gives_the_evidence() -> None:
@@ -125,6 +132,37 @@ def test_build_prompt_beyond_the_window_falls_back_without_a_call() -> None:
     (part,) = build_mini_tocs(_chunks(PRINTED.headings), model, BY_MODEL)
     assert part.problem == "the prompt does not fit the model's window"
     assert model.history == []
+
+
+def test_build_answer_that_names_plain_text_keeps_the_evidence_without_another_call() -> None:
+    printed = print_blocks(["# 1 Cats", *PARAGRAPH, "# 1.1 Coat", *PARAGRAPH])
+    chunks = cut_chunks(printed.document, HeadingEvidence(printed.headings, printed.headings, ()), len, BY_MODEL)
+    asked = chunks[0].candidates
+    everything = render_picks([(number, 1) for number in range(1, len(asked) + 1)])
+    model = ScriptedModel([everything])
+    (part,) = build_mini_tocs(chunks, model, BY_MODEL)
+    assert len(asked) > len(printed.headings)
+    assert [item.heading for item in part.items] == list(printed.headings)
+    assert (part.calls, part.problem) == (1, FAILED_CONTROLS)
+
+
+def test_build_answer_that_leaves_plain_text_out_counts() -> None:
+    printed = print_blocks(["# 1 Cats", *PARAGRAPH, "# 1.1 Coat", *PARAGRAPH])
+    chunks = cut_chunks(printed.document, HeadingEvidence((), printed.headings, ()), len, BY_MODEL)
+    picks = [(n, 1) for n, c in enumerate(chunks[0].candidates, 1) if c.role is not Role.PLAIN_TEXT]
+    (part,) = build_mini_tocs(chunks, ScriptedModel([render_picks(picks)]), BY_MODEL)
+    assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
+    assert part.problem == ""
+
+
+def test_describe_degraded_says_each_reason_once_with_its_places() -> None:
+    parts = [MiniToc(f"c{n}", (10 * n, 10 * n + 10), (), 1, "it would not") for n in range(6)]
+    parts += [MiniToc("d", (60, 70), (), 2, "it could not"), MiniToc("e", (70, 80), ())]
+    assert describe_degraded(parts[::-1]) == describe_degraded(parts)
+    assert describe_degraded(parts) == [
+        "lines 1-10, 11-20, 21-30 and 3 more stretches: headings come from the evidence alone, because it would not",
+        "lines 61-70: headings come from the evidence alone, because it could not",
+    ]
 
 
 def test_build_dead_engine_is_an_error() -> None:
