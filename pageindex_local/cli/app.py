@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 from pageindex_local import __version__
 from pageindex_local.cli import (
     build,
+    calibrate,
     doctor,
     evaluate,
     maintenance,
@@ -118,7 +119,20 @@ def options(
     """Read what stands before the command. The help text is the application's."""
 
 
-for module in (build, reindex, query, evaluate, tree, status, versions, replace, releases, maintenance, doctor):
+for module in (
+    build,
+    reindex,
+    query,
+    calibrate,
+    evaluate,
+    tree,
+    status,
+    versions,
+    replace,
+    releases,
+    maintenance,
+    doctor,
+):
     module.register(app)
 
 

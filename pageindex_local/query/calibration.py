@@ -25,7 +25,7 @@ class _Record(BaseModel):
 
 
 class Choice(_Record):
-    """One setting that was tried: shares of the model, and how well it found known places, cross-validated (0 to 1)."""
+    """One setting that was tried: shares of the model, and how well it found known places (0 to 1)."""
 
     strategy: Strategy
     share: float = Field(ge=0, le=1)
@@ -34,7 +34,10 @@ class Choice(_Record):
 
 
 class ModelMeasurement(_Record):
-    """What one model adds to full text on one release: the shares chosen, and all that were tried."""
+    """What one model adds to full text on one release: the shares chosen, and all that were tried.
+
+    `held_out` is the score of pages on samples that their share was not chosen by.
+    """
 
     model_name: str
     model_fingerprint: str
@@ -45,6 +48,7 @@ class ModelMeasurement(_Record):
     page_share: float = Field(ge=0, le=1)
     sections_tried: tuple[Choice, ...]
     pages_tried: tuple[Choice, ...]
+    held_out: float = Field(ge=0, le=1)
 
 
 class Calibration(_Record):

@@ -96,8 +96,11 @@ def find_pages(
     max_pages: int,
     trace: Trace,
     plan: Plan | None = None,
+    hidden: str = "",
 ) -> Findings:
     """The best pages for a question, with everything that led to them. `plan` overrides what the settings choose.
+
+    `hidden` is a sentence that summaries are read without, for questions that the index is asked about itself.
 
     Raises:
         QueryError: the question has no words.
@@ -114,7 +117,7 @@ def find_pages(
     for attempt in (1, 2):
         try:
             with store.lease(pinned), open_search_index(store, pinned) as index:
-                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan)
+                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan, hidden)
         except sqlite3.DatabaseError as error:
             trace.count("search file rebuilt")
             if attempt == 2:
@@ -136,6 +139,7 @@ def _find(
     max_pages: int,
     trace: Trace,
     plan: Plan | None,
+    hidden: str,
 ) -> Findings:
     findings = Findings(question, release)
     with trace.step("choose a strategy") as details:
@@ -152,7 +156,7 @@ def _find(
         chosen = _keep_documents(choice.ranked)
         details["documents"] = [describe_document(ranked) for ranked in choice.ranked[:10]]
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
-    judges = Judges(plan, model, question.text, settings)
+    judges = Judges(plan, model, question.text, settings, hidden)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:

@@ -12,9 +12,14 @@ RERANK_DEPTH = 12
 
 
 class Judges:
-    """Judges that share one budget. Where pages are judged too, up to `RERANK_DEPTH` calls are kept for them."""
+    """Judges that share one budget. Where pages are judged too, up to `RERANK_DEPTH` calls are kept for them.
 
-    def __init__(self, plan: Plan, model: TextModel | None, question: str, settings: QuerySettings) -> None:
+    `hidden` as in `describe_section`.
+    """
+
+    def __init__(
+        self, plan: Plan, model: TextModel | None, question: str, settings: QuerySettings, hidden: str = ""
+    ) -> None:
         self._plan = plan
         self._sections: NodeScorer | None = None
         self.pages: LikelihoodScorer | None = None
@@ -29,7 +34,7 @@ class Judges:
         if plan.section_share > 0 and self._section_budget.calls:
             kind = ChoiceScorer if plan.strategy is Strategy.CHOICE else LikelihoodScorer
             most = None if plan.section_share >= 1 else settings.beam
-            self._sections = kind(model, question, self._section_budget, most)
+            self._sections = kind(model, question, self._section_budget, most=most, hidden=hidden)
 
     def for_tree(self, tree: SectionTree, evidence: Evidence) -> tuple[NodeScorer, NodeScorer]:
         """The cheap judge of all children of a section, and the one whose scores count."""

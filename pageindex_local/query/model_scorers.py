@@ -44,13 +44,16 @@ class LikelihoodScorer:
 
     The difference takes out how odd the question is by itself. Small models cannot choose from a list, but this ranks.
     Cost: one model score a text and one for the question alone. Of the sections of one call only the first `most` are
-    asked for, so that one wide chapter does not take the whole budget.
+    asked for, so that one wide chapter does not take the whole budget. `hidden` as in `describe_section`.
     """
 
     name = "likelihood"
 
-    def __init__(self, model: TextModel, question: str, budget: Budget, most: int | None = None) -> None:
+    def __init__(
+        self, model: TextModel, question: str, budget: Budget, *, most: int | None = None, hidden: str = ""
+    ) -> None:
         self._most = most
+        self._hidden = hidden
         self._model = model
         self._question = " " + " ".join(question.split())
         self._budget = budget
@@ -59,7 +62,7 @@ class LikelihoodScorer:
     def score(self, sections: Sequence[Section]) -> list[float]:
         """A logistic curve over the gain of each section."""
         asked = sections[: self._most]
-        judged = self.score_texts([describe_section(section) for section in asked])
+        judged = self.score_texts([describe_section(section, self._hidden) for section in asked])
         return judged + [NO_OPINION] * (len(sections) - len(asked))
 
     def score_texts(self, texts: Sequence[str]) -> list[float]:
@@ -99,8 +102,11 @@ class ChoiceScorer:
 
     name = "choice"
 
-    def __init__(self, model: TextModel, question: str, budget: Budget, most: int | None = None) -> None:
+    def __init__(
+        self, model: TextModel, question: str, budget: Budget, *, most: int | None = None, hidden: str = ""
+    ) -> None:
         self._most = most
+        self._hidden = hidden
         self._model = model
         self._question = " ".join(question.split())
         self._budget = budget
@@ -112,7 +118,7 @@ class ChoiceScorer:
         asked = sections[: self._most]
         longest = len(_LABELS) - 1
         for start in range(0, len(asked), longest):
-            group = [_list_entry(section) for section in asked[start : start + longest]]
+            group = [_list_entry(section, self._hidden) for section in asked[start : start + longest]]
             orders = self._budget.admit(_ORDERS)
             if not orders:
                 break
@@ -159,5 +165,5 @@ def list_orders(size: int, count: int) -> list[list[int]]:
     return orders[:count]
 
 
-def _list_entry(section: Section) -> str:
-    return " ".join(describe_section(section).split())[:_CHOICE_CHARACTERS]
+def _list_entry(section: Section, hidden: str) -> str:
+    return " ".join(describe_section(section, hidden).split())[:_CHOICE_CHARACTERS]

@@ -48,14 +48,18 @@ def rerank_pages(
     if len(head) < 2 or weight == 0:
         return [*head, *tail]
     gains = scorer.gains([excerpt_of(candidate) for candidate in head])
-    known = [gain for gain in gains if gain is not None]
-    low, high = min(known, default=0.0), max(known, default=0.0)
-    spread = [(gain - low) / (high - low) if gain is not None and high > low else 0.5 for gain in gains]
     top = max(candidate.score for candidate in head) or 1.0
     judged = [
         replace(candidate, likelihood=gain, score=(1 - weight) * candidate.score + weight * top * part)
-        for candidate, gain, part in zip(head, gains, spread, strict=True)
+        for candidate, gain, part in zip(head, gains, spread_gains(gains), strict=True)
     ]
     floor = min(candidate.score for candidate in judged)
     judged.sort(key=lambda candidate: -candidate.score)
     return [*judged, *(replace(candidate, score=min(candidate.score, floor)) for candidate in tail)]
+
+
+def spread_gains(gains: Sequence[float | None]) -> list[float]:
+    """Gains from 0 for the least to 1 for the most; 0.5 where one is unknown or all are equal."""
+    known = [gain for gain in gains if gain is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    return [(gain - low) / (high - low) if gain is not None and high > low else 0.5 for gain in gains]

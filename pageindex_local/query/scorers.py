@@ -83,9 +83,14 @@ class FusedScorer:
         return fused
 
 
-def describe_section(section: Section) -> str:
-    """A section as a model reads it: titles, then the summary, or an excerpt of a leaf, with its parent's if thin."""
+def describe_section(section: Section, hidden: str = "") -> str:
+    """A section as a model reads it: titles, then the summary, or an excerpt of a leaf, with its parent's if thin.
+
+    `hidden` is a sentence that summaries are read without, for questions that were made of it.
+    """
     body = " ".join(filter(None, (section.node.summary or section.text, section.context)))
+    if hidden:
+        body = " ".join(body.split()).replace(hidden, "")
     titles = " > ".join(make_inert(title) for title in section.titles)
     return f"{titles}\n{make_inert(body[:_MAX_TEXT_CHARACTERS])}"
 

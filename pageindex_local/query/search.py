@@ -119,13 +119,14 @@ def _judge(
     kept = [children[place] for place in order[:width] if quick[place] > 0 or len(children) <= width]
     if scorer is first_pass:
         return [(children[place], quick[place]) for place in order[: len(kept)]], len(children) - len(kept)
-    full = [_section(tree, node_id, text_of) for node_id in kept]
+    full = [section_of(tree, node_id, text_of) for node_id in kept]
     scores = scorer.score(full)
     ranked = sorted(zip(kept, scores, strict=True), key=lambda pair: -pair[1])
     return ranked, len(children) - len(kept)
 
 
-def _section(tree: SectionTree, node_id: str, text_of: Callable[[str], str]) -> Section:
+def section_of(tree: SectionTree, node_id: str, text_of: Callable[[str], str]) -> Section:
+    """What a judge sees of a node; `text_of` gives the text of a leaf that has no summary."""
     node = tree.nodes[node_id]
     titles = tuple(tree.nodes[above].title for above in tree.path(node_id))
     text = "" if node.summary or not node.is_leaf else text_of(node_id)

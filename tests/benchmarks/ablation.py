@@ -9,20 +9,18 @@ Scores are cached in FOLDER, so a second run with other weights costs little.
 """
 
 import argparse
-import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pageindex_local.evaluate.retrieval import score_rankings
 from pageindex_local.llm.base import TextModel
 from pageindex_local.llm.lazy import open_lazily
-from pageindex_local.query import model_scorers, scorers
 from pageindex_local.query.calibration import choose_plan
 from pageindex_local.query.find import find_pages
-from pageindex_local.query.places import KnownPlace, sample_sentences
+from pageindex_local.query.places import sample_sentences
 from pageindex_local.query.strategies import FULLTEXT_PLAN, PATH_SHARE, Plan, Strategy, make_plan
 from pageindex_local.query.trace import Trace
 from pageindex_local.settings import QuerySettings, read_settings
@@ -83,12 +81,11 @@ def run_places(bench: Bench, settings: QuerySettings, model: TextModel | None, c
         first = {1: 0, 3: 0}
         documents, started, before = 0, time.perf_counter(), _tokens(model)
         for place in places:
-            with _without_sentence(place):
-                findings = find_pages(
-                    place.question, bench.store, release=bench.release, doc_ids=None,
-                    model=model if variant.plan.asks_model else None, settings=chosen, max_pages=8, trace=Trace(),
-                    plan=variant.plan,
-                )  # fmt: skip
+            findings = find_pages(
+                place.question, bench.store, release=bench.release, doc_ids=None,
+                model=model if variant.plan.asks_model else None, settings=chosen, max_pages=8, trace=Trace(),
+                plan=variant.plan, hidden=place.source,
+            )  # fmt: skip
             leaves = list(dict.fromkeys((found.doc_key, found.node_id) for found in findings.candidates))
             for rank in first:
                 first[rank] += (place.doc_key, place.node_id) in leaves[:rank]
@@ -97,22 +94,6 @@ def run_places(bench: Bench, settings: QuerySettings, model: TextModel | None, c
         shares = f"leaf first {first[1] / size:.3f}  in three {first[3] / size:.3f}  document {documents / size:.3f}"
         print(f"{variant.name:34} {shares}  ({size})")
         _print_cost(size, started, _tokens(model) - before)
-
-
-@contextmanager
-def _without_sentence(place: KnownPlace) -> Iterator[None]:
-    """Sections are described without the sentence that is asked for while the block runs."""
-    plain = scorers.describe_section
-
-    def describe(section: scorers.Section) -> str:
-        summary = " ".join(section.node.summary.split()).replace(place.source, "")
-        return plain(replace(section, node=replace(section.node, summary=summary)))
-
-    model_scorers.describe_section = describe
-    try:
-        yield
-    finally:
-        model_scorers.describe_section = plain
 
 
 def _tokens(model: TextModel | None) -> int:

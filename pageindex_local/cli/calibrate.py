@@ -1,0 +1,137 @@
+"""`calibrate`: an index asked about itself: which sections can be found, and how far a model helps to find them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pageindex_local.cli.commands import ASKING, add_command
+from pageindex_local.cli.console import emit, emit_json, hint
+from pageindex_local.cli.options import (
+    DEFAULT_INDEX,
+    CollectionOption,
+    ConfigOption,
+    IndexOption,
+    JsonOption,
+    ModelOption,
+    ReleaseOption,
+    load_settings,
+    open_store,
+    read_release,
+)
+from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.inert_text import inert
+
+if TYPE_CHECKING:
+    from pageindex_local.query.calibration import ModelMeasurement
+    from pageindex_local.query.navigability import Navigability
+
+_SHOWN = 20
+_EXAMPLES = (
+    "calibrate --index ./indexes --samples 100 --no-model",
+    "calibrate --index ./indexes --model qwen.gguf --json",
+)
+_REMARK = (
+    "Sentences and headings are taken from sections, words are left out, and the index is asked where they stand: no "
+    "questions or answers have to be written. What is measured of a model is stored beside the release, and `ask` and "
+    "`retrieve` follow it with that model, also on later releases while four in five documents are unchanged. Results "
+    "flatter full text, since the questions use the documents' own words."
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    add_command(app, calibrate, panel=ASKING, examples=_EXAMPLES, remark=_REMARK)
+
+
+def calibrate(
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    release: ReleaseOption = None,
+    samples: Annotated[int, typer.Option("--samples", "-n", min=5, metavar="N", help="Sections to ask for.")] = 40,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="The same seed asks the same.")] = 7,
+    model: ModelOption = None,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", metavar="", help="Only ask which sections are found.")
+    ] = False,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure on the index itself how well sections are found, and how much a model should count."""
+    from pageindex_local.query.calibrate import measure_model
+    from pageindex_local.query.calibration import write_calibration
+    from pageindex_local.query.navigability import measure_navigability
+
+    settings = load_settings(config, model={"name": model})
+    store = open_store(index, collection, settings)
+    pinned = read_release(store, release)
+    measured: ModelMeasurement | None = None
+    with store.lease(pinned), show_progress(quiet=as_json) as progress:
+        found = measure_navigability(store, pinned, settings.query, samples=samples, seed=seed, progress=progress)
+        if not no_model:
+            from pageindex_local.llm.lazy import open_lazily
+
+            opened = open_lazily(settings.model, store.work_folder / "completions.sqlite")
+            try:
+                measured = measure_model(
+                    store, pinned, opened, settings.query, samples=samples, seed=seed, progress=progress
+                )
+            finally:
+                opened.close()
+            write_calibration(store, pinned, measured)
+    if as_json:
+        emit_json(report(found, measured))
+        return
+    emit("\n".join(navigability_lines(found) + ([] if measured is None else ["", *model_lines(measured)])))
+    if measured is not None:
+        hint(f"stored with release {pinned.name}; `ask` and `retrieve` follow it with this model")
+
+
+def report(found: "Navigability", measured: "ModelMeasurement | None") -> dict[str, Any]:
+    """The result as JSON values."""
+    return {
+        "release": found.release,
+        "leaves": found.leaves,
+        "asked": found.asked,
+        "found_in_three": found.found,
+        "right_document_first": found.right_document,
+        "without_text": found.without_text,
+        "lost": [
+            {
+                "doc_id": section.doc_id,
+                "node_id": section.node_id,
+                "title": section.title,
+                "reason": section.reason,
+                "question": section.question,
+            }
+            for section in found.lost
+        ],
+        "model": None if measured is None else measured.model_dump(mode="json"),
+    }
+
+
+def navigability_lines(found: "Navigability") -> list[str]:
+    """How often sections find themselves, and which do not."""
+    lines = [f"release {found.release}: {found.leaves:,} leaf sections, {found.without_text:,} without text"]
+    lines += [
+        f"asked for {count} by a {kind}: {found.found[kind]:.0%} among the first three, "
+        f"right document first {found.right_document[kind]:.0%}"
+        for kind, count in found.asked.items()
+    ]
+    for section in found.lost[:_SHOWN]:
+        lines.append(f"  {inert(section.doc_id)}: {inert(section.title)} ({section.node_id}): {inert(section.reason)}")
+    if len(found.lost) > _SHOWN:
+        lines.append(f"  and {len(found.lost) - _SHOWN} more; --json lists them")
+    return lines
+
+
+def model_lines(measured: "ModelMeasurement") -> list[str]:
+    """What the model adds at every share that was tried."""
+    lines = [f"{measured.model_name}, {measured.samples} samples (mean reciprocal rank at each share of the model)"]
+    for name, tried in (("sections", measured.sections_tried), ("pages", measured.pages_tried)):
+        by_kind: dict[str, list[str]] = {}
+        for choice in tried:
+            by_kind.setdefault(choice.strategy.value, []).append(f"{choice.share:g}: {choice.score:.3f}")
+        lines += [f"  {name}, {kind}: {', '.join(shares)}" for kind, shares in by_kind.items()]
+    shares = f"{measured.section_share:g} of sections and {measured.page_share:g} of pages"
+    return [*lines, f"chosen: {measured.strategy.value}, {shares}"]
