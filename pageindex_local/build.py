@@ -34,7 +34,7 @@ from pageindex_local.settings import Settings
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import VersionDraft
 from pageindex_local.summarise import summarise_tree
-from pageindex_local.tree.assemble import build_tree
+from pageindex_local.tree.assemble import build_tree, describe_clipped
 from pageindex_local.tree.identity import assign_ids
 from pageindex_local.tree.match_report import MatchReport
 from pageindex_local.tree.merge import merge_mini_tocs
@@ -180,7 +180,8 @@ def reduce_chunks(
     headings = merge_mini_tocs(parts, chunk_ids)
     tree = build_tree(document, headings, settings.tree, candidates=candidates)
     check_tree(tree, document.pages, subject=document.source.doc_id)
-    return DraftTree(tree, usage, tuple(describe_degraded(parts)))
+    warnings = (*describe_degraded(parts), *describe_clipped(headings, settings.tree.max_depth))
+    return DraftTree(tree, usage, warnings)
 
 
 def finish_tree(

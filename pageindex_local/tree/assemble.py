@@ -54,6 +54,21 @@ def build_tree(
     return finish_tree(document, roots)
 
 
+def describe_clipped(headings: Sequence[Heading], max_depth: int) -> list[str]:
+    """A sentence for a person where `build_tree` lifts headings that are nested deeper than `max_depth`, else none."""
+    open_levels: list[int] = []
+    clipped = deepest = 0
+    for heading in headings:
+        while open_levels and open_levels[-1] >= heading.level:
+            open_levels.pop()
+        open_levels.append(heading.level)
+        clipped += len(open_levels) > max_depth
+        deepest = max(deepest, len(open_levels))
+    if not clipped:
+        return []
+    return [f"{clipped} headings lie up to {deepest} levels deep and were lifted to tree.max_depth = {max_depth}."]
+
+
 def _read_headings(document: ParsedDocument, headings: Sequence[Heading]) -> list[DraftNode]:
     """Headings with clean titles, spans inside the document and in order, as draft nodes without nesting."""
     count = document.line_count
