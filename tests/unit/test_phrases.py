@@ -6,7 +6,7 @@ from pageindex_local.phrases import is_grounded, key_phrases, title_choices
 def test_key_phrases_name_what_is_said_again_and_again() -> None:
     text = (
         "Nobody had oiled the harbour crane for years. Its driver said that a harbour crane needs oil, and he knew. "
-        "What will a new harbour crane cost? Less than the tower, more than a ship; the old harbour crane came as a gift."
+        "What will a new harbour crane cost? Less than the tower, more than a ship; the old harbour crane was a gift."
     )
     assert key_phrases(text, 1) == ["harbour crane"]
 
