@@ -78,6 +78,7 @@ class QuerySettings(_Section):
     fulltext_weight: float = Field(ge=0, le=1)
     answer_tokens: int = Field(gt=0)
     abstain_below: float = Field(ge=0, le=1)
+    notes: str
 
 
 class StoreSettings(_Section):

@@ -21,6 +21,7 @@ from pageindex_local.cli.options import (
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.cli.query import NoModelOption, NotesOption, open_question_model, read_asker_notes
 from pageindex_local.inert_text import inert
 from pageindex_local.wording.plain import plural
 
@@ -89,10 +90,9 @@ def evaluate(
     maximum: Annotated[
         list[str] | None, typer.Option("--max", metavar="FIGURE=X", help="Fail above this, such as refused=0.2.")
     ] = None,
+    notes: NotesOption = None,
     model: ModelOption = None,
-    no_model: Annotated[
-        bool, typer.Option("--no-model", metavar="", help="Full text and structure alone; no model is opened.")
-    ] = False,
+    no_model: NoModelOption = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -107,10 +107,11 @@ def evaluate(
     settings = load_settings(config, model={"name": model})
     store = open_store(index, collection, settings)
     with contextlib.ExitStack() as stack:
-        subjects = [_subject("A", store, release, settings, None if no_model else stack)]
+        subjects = [_subject("A", store, release, settings, stack, model, notes, no_model=no_model)]
         if against is not None or settings_b is not None:
             changed = settings if settings_b is None else _settings_over(config, settings_b, model)
-            subjects.append(_subject("B", store, against or release, changed, None if no_model else stack))
+            second = _subject("B", store, against or release, changed, stack, model, notes, no_model=no_model)
+            subjects.append(second)
         for subject in subjects:
             stack.enter_context(store.lease(subject.release))
         progress = stack.enter_context(show_progress(quiet=as_json))
@@ -152,17 +153,19 @@ def _subject(
     store: "IndexStore",
     release: str | None,
     settings: "Settings",
-    stack: contextlib.ExitStack | None,
+    stack: contextlib.ExitStack,
+    model_name: str | None,
+    notes: Path | None,
+    *,
+    no_model: bool,
 ) -> "Subject":
     from pageindex_local.evaluate.run import Subject
 
-    model = None
-    if stack is not None:
-        from pageindex_local.llm.lazy import open_lazily
-
-        model = open_lazily(settings.model, store.layout.work / "completions.sqlite")
-        stack.callback(model.close)
-    return Subject(name, store, read_release(store, release), settings.query, model)
+    model, missing = (None, "") if no_model else open_question_model(stack, store, settings, is_named=bool(model_name))
+    if missing:
+        hint(f"note: {missing}")
+    rules = read_asker_notes(notes, settings)
+    return Subject(name, store, read_release(store, release), settings.query, model, rules)
 
 
 def table_lines(result: "Evaluation") -> list[str]:

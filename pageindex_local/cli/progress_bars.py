@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
 
+    from pageindex_local.llm.base import OnText
+
+_DRAFT_LINES = 12  # of a draft that are on view, the newest
+
 _NAME_CHARS = 30
 
 
@@ -77,3 +81,24 @@ def show_progress(quiet: bool = False) -> Iterator[Progress]:
     )
     with RichProgress(*columns, console=err_console(), transient=True) as bars:
         yield BarProgress(bars)
+
+
+@contextlib.contextmanager
+def show_draft(wanted: bool) -> Iterator["OnText | None"]:
+    """A listener that shows a text as it grows and takes it away at the end, on a terminal; else None.
+
+    The draft stands on standard error: what was checked follows on standard output.
+    """
+    if not wanted or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    with Live(console=err_console(), transient=True, auto_refresh=False, vertical_overflow="visible") as live:
+
+        def show(text: str) -> None:
+            lines = inert(text, keep_lines=True).splitlines()[-_DRAFT_LINES:]
+            live.update(Text("\n".join(lines), style="dim"), refresh=True)
+
+        yield show

@@ -1,14 +1,15 @@
 """`ask` and `retrieve`: a question in, pages and an answer with checked citations out."""
 
 import contextlib
-import textwrap
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pageindex_local.cli.answer_text import Places, result_lines
 from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
@@ -24,17 +25,18 @@ from pageindex_local.cli.options import (
     open_store,
     read_release,
 )
-from pageindex_local.inert_text import inert
+from pageindex_local.cli.progress_bars import show_draft
+from pageindex_local.errors import ModelFileError, QueryError
 from pageindex_local.wording.plain import plural
 
 if TYPE_CHECKING:
-    from pageindex_local.query.records import Retrieval
-    from pageindex_local.records import SectionTree
+    from pageindex_local.llm.base import TextModel
+    from pageindex_local.query import Note, Turn
+    from pageindex_local.query.records import Answer, Retrieval
     from pageindex_local.settings import Settings
     from pageindex_local.store import IndexStore
     from pageindex_local.store.records import Release
 
-_WIDTH = 80
 QuestionArgument = Annotated[
     str, typer.Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
 ]
@@ -49,15 +51,31 @@ TraceOption = Annotated[
 NoModelOption = Annotated[
     bool, typer.Option("--no-model", metavar="", help="Search by full text and structure alone; no model is opened.")
 ]
+NotesOption = Annotated[
+    Path | None,
+    typer.Option("--notes", metavar="FILE", help="Rules that steer the search (TOML or Markdown).", dir_okay=False),
+]
+ConversationOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--conversation",
+        metavar="FILE",
+        help="JSON Lines file: earlier turns are read, this one is added.",
+        dir_okay=False,
+    ),
+]
 
 _ASK_EXAMPLES = (
     'ask "Which files are stored under /etc/opt?" --index ./indexes',
     'ask "What must section 4 contain?" --doc manual.pdf --json',
+    'ask "And in 2021?" --conversation talk.jsonl --notes finance.md',
 )
 _ASK_REMARK = (
     "Every citation names document, version, section and pages, and its quote stands on the cited page. Where the "
     "documents do not hold an answer, the command says so and still exits with 0."
 )
+_CHAT_EXAMPLES = ("chat --index ./indexes", "chat --conversation talk.jsonl --doc 10-K.pdf")
+_CHAT_REMARK = "An empty line or the end of the input ends it. Every answer is checked as `ask` checks it."
 _RETRIEVE_EXAMPLES = (
     'retrieve "mandatory control fields" --index ./indexes --pages 5',
     'retrieve "Net revenue 2022" --doc 10-K.pdf --json --trace trace.json',
@@ -67,6 +85,7 @@ _RETRIEVE_EXAMPLES = (
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     add_command(app, ask, panel=ASKING, examples=_ASK_EXAMPLES, remark=_ASK_REMARK, needs_arguments=True)
+    add_command(app, chat, panel=ASKING, examples=_CHAT_EXAMPLES, remark=_CHAT_REMARK)
     add_command(app, retrieve, panel=ASKING, examples=_RETRIEVE_EXAMPLES, needs_arguments=True)
 
 
@@ -78,6 +97,8 @@ def ask(
     doc: DocOption = None,
     release: ReleaseOption = None,
     pages: PagesOption = None,
+    conversation: ConversationOption = None,
+    notes: NotesOption = None,
     trace: TraceOption = None,
     model: ModelOption = None,
     no_model: NoModelOption = False,
@@ -85,11 +106,50 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from an index, with citations that were checked against the pages."""
-    from pageindex_local.query import answer
+    from pageindex_local.query.conversation import read_conversation
 
-    question_options = QuestionOptions(question, tuple(doc or ()), release, pages, trace, no_model, as_json)
+    history = read_conversation(conversation) if conversation else []
     settings = load_settings(config, model={"name": model})
-    _run(answer, open_store(index, collection, settings), settings, question_options)
+    place = Place(index, collection, release, tuple(doc or ()), pages, notes)
+    with contextlib.ExitStack() as stack:
+        asker = _open(stack, place, settings, model_name=model, no_model=no_model)
+        result = asker.answer(question, history, trace, is_watched=not as_json)
+    if conversation:
+        _keep_turn(conversation, result)
+    _show(result, asker, trace, as_json=as_json)
+
+
+def chat(
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    doc: DocOption = None,
+    release: ReleaseOption = None,
+    pages: PagesOption = None,
+    conversation: ConversationOption = None,
+    notes: NotesOption = None,
+    model: ModelOption = None,
+    no_model: NoModelOption = False,
+    config: ConfigOption = None,
+) -> None:
+    """Ask one question after another; each is understood with the ones before."""
+    from pageindex_local.query.conversation import read_conversation
+
+    history = read_conversation(conversation) if conversation else []
+    settings = load_settings(config, model={"name": model})
+    place = Place(index, collection, release, tuple(doc or ()), pages, notes)
+    with contextlib.ExitStack() as stack:
+        asker = _open(stack, place, settings, model_name=model, no_model=no_model)
+        while question := _read_question():
+            try:
+                result = asker.answer(question, history, None, is_watched=True)
+            except QueryError as error:
+                hint(f"error: {error}")
+                continue
+            _show(result, asker, None, as_json=False)
+            history.append(_turn(result))
+            if conversation:
+                _keep_turn(conversation, result)
 
 
 def retrieve(
@@ -100,6 +160,7 @@ def retrieve(
     doc: DocOption = None,
     release: ReleaseOption = None,
     pages: PagesOption = None,
+    notes: NotesOption = None,
     trace: TraceOption = None,
     model: ModelOption = None,
     no_model: NoModelOption = False,
@@ -107,58 +168,150 @@ def retrieve(
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages and sections that hold the answer, best first, without writing one."""
-    from pageindex_local.query import retrieve as run_retrieve
-
-    question_options = QuestionOptions(question, tuple(doc or ()), release, pages, trace, no_model, as_json)
     settings = load_settings(config, model={"name": model})
-    _run(run_retrieve, open_store(index, collection, settings), settings, question_options)
+    place = Place(index, collection, release, tuple(doc or ()), pages, notes)
+    with contextlib.ExitStack() as stack:
+        asker = _open(stack, place, settings, model_name=model, no_model=no_model)
+        result = asker.retrieve(question, trace)
+    _show(result, asker, trace, as_json=as_json)
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionOptions:
-    """What was asked, where to look, and how to show what was found."""
+class Place:
+    """Where to look: index, collection, release, documents, pages at most, and the notes that steer."""
 
-    question: str
-    docs: tuple[str, ...]
+    index: Path
+    collection: str | None
     release: str | None
+    docs: tuple[str, ...]
     pages: int | None
-    trace: Path | None
-    no_model: bool
-    as_json: bool
+    notes: Path | None
 
 
-def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settings", options: QuestionOptions) -> None:
-    from pageindex_local.query.trace import Trace
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """An open index and model, ready for questions. `missing` says what could not be opened."""
 
-    release = read_release(store, options.release)
-    known = [entry.doc_id for entry in release.documents.values()]
-    for doc_id in options.docs:
-        check_document(doc_id, known, f"release {release.name}")
-    trace = Trace()
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(store.lease(release))
-        model = None
-        if not options.no_model:
-            from pageindex_local.llm.lazy import open_lazily
+    store: "IndexStore"
+    release: "Release"
+    settings: "Settings"
+    place: Place
+    notes: "tuple[Note, ...]"
+    model: "TextModel | None"
+    missing: str
 
-            model = open_lazily(settings.model, store.work_folder / "completions.sqlite")
-            stack.callback(model.close)
+    def answer(self, question: str, history: "Sequence[Turn]", trace: Path | None, *, is_watched: bool) -> "Answer":
+        """One answer; a watched one shows the model's draft on a terminal while it is written."""
+        from pageindex_local.query import answer
+
+        with show_draft(is_watched) as on_text:
+            return self._run(answer, question, trace, history=history, on_text=on_text)  # type: ignore[return-value]
+
+    def retrieve(self, question: str, trace: Path | None) -> "Retrieval":
+        """The pages for a question."""
+        from pageindex_local.query import retrieve as run_retrieve
+
+        return self._run(run_retrieve, question, trace)
+
+    def _run(self, run: "Callable[..., Retrieval]", question: str, trace: Path | None, **more: object) -> "Retrieval":
+        from pageindex_local.query.trace import Trace
+
+        steps = Trace()
         result = run(
-            options.question,
-            store,
-            release=release,
-            doc_ids=options.docs,
-            model=model,
-            settings=settings.query,
-            max_pages=options.pages,
-            trace=trace,
+            question,
+            self.store,
+            release=self.release,
+            doc_ids=self.place.docs,
+            model=self.model,
+            settings=self.settings.query,
+            max_pages=self.place.pages,
+            trace=steps,
+            notes=self.notes,
+            **more,
         )
-    if options.trace is not None:
-        trace.write(options.trace)
-    if options.as_json:
+        if trace is not None:
+            steps.write(trace)
+        return result.model_copy(update={"notices": (*result.notices, self.missing)}) if self.missing else result
+
+
+def _open(
+    stack: contextlib.ExitStack, place: Place, settings: "Settings", *, model_name: str | None, no_model: bool
+) -> Asker:
+    store = open_store(place.index, place.collection, settings)
+    release = read_release(store, place.release)
+    known = [entry.doc_id for entry in release.documents.values()]
+    for doc_id in place.docs:
+        check_document(doc_id, known, f"release {release.name}")
+    stack.enter_context(store.lease(release))
+    model, missing = (None, "") if no_model else open_question_model(stack, store, settings, is_named=bool(model_name))
+    return Asker(store, release, settings, place, read_asker_notes(place.notes, settings), model, missing)
+
+
+def open_question_model(
+    stack: contextlib.ExitStack, store: "IndexStore", settings: "Settings", *, is_named: bool
+) -> "tuple[TextModel | None, str]":
+    """The model that helps with questions, closed with the stack; or None and a sentence about what is missing.
+
+    Questions can do without: only a model that was named on the command line must be there.
+
+    Raises:
+        ModelError: the named model cannot be opened.
+    """
+    from pageindex_local.llm.lazy import open_lazily
+
+    try:
+        model = open_lazily(settings.model, store.work_folder / "completions.sqlite")
+    except ModelFileError as error:
+        if is_named:
+            raise
+        return None, f"Full text and structure alone were used: {error.subject} {error.problem}."
+    stack.callback(model.close)
+    if is_named:
+        model.describe()
+    return model, ""
+
+
+def read_asker_notes(file: Path | None, settings: "Settings") -> "tuple[Note, ...]":
+    """The notes of the option, or else those that the settings name."""
+    if file is None and not settings.query.notes:
+        return ()
+    from pageindex_local.query.notes import read_notes
+
+    return read_notes(file or Path(settings.query.notes))
+
+
+def _read_question() -> str:
+    if sys.stdin.isatty():
+        sys.stderr.write("\n? ")
+        sys.stderr.flush()
+    return sys.stdin.readline().strip()
+
+
+def _turn(result: "Answer") -> "Turn":
+    from pageindex_local.query.conversation import Turn
+
+    return Turn(question=result.question, asked_as=result.asked_as, answer=result.answer, release=result.release)
+
+
+def _keep_turn(path: Path, result: "Answer") -> None:
+    from pageindex_local.query.conversation import append_turn
+
+    append_turn(path, _turn(result))
+
+
+def _show(result: "Retrieval", asker: Asker, trace: Path | None, *, as_json: bool) -> None:
+    from pageindex_local.query.answer import WEAK_FACTOR
+
+    if as_json:
         emit_json(result.model_dump(mode="json"))
         return
-    emit("\n".join(result_lines(result, Places(store, release))))
+    emit("\n".join(result_lines(result, Places(asker.store, asker.release))))
+    if result.citations and result.evidence < WEAK_FACTOR * asker.settings.query.abstain_below:
+        hint(f"note: the evidence is weak ({result.evidence:.2f} of 1); read the cited pages before you rely on it")
+    if result.asked_as:
+        hint(f"understood as: {result.asked_as}")
+    if result.notes:
+        hint(f"notes used: {', '.join(result.notes)}")
     for notice in result.notices:
         hint(f"note: {notice}")
     cost = result.cost
@@ -166,60 +319,5 @@ def _run(run: "Callable[..., Retrieval]", store: "IndexStore", settings: "Settin
     hint(
         f"release {result.release}; {calls}, {cost.input_tokens:,}+{cost.output_tokens:,} tokens, {cost.seconds:.1f} s"
     )
-    if options.trace is not None:
-        hint(f"trace written to {options.trace}")
-
-
-class Places:
-    """Says where something stands: by pages, or by lines where the document has no pages."""
-
-    def __init__(self, store: "IndexStore", release: "Release") -> None:
-        self._store = store
-        self._release = release
-        self._trees: dict[str, SectionTree] = {}
-
-    def describe(self, doc_id: str, node_id: str, first_page: int, last_page: int) -> str:
-        """`page 3`, `pages 3–5`, or `lines 40–52`: those of the node."""
-        found = self._release.find(doc_id)
-        if found is None or found[1].media_type.value == "application/pdf":
-            return _range_text("page", first_page, last_page)
-        if doc_id not in self._trees:
-            self._trees[doc_id] = self._store.open_document(self._release, found[0]).tree()
-        node = self._trees[doc_id].nodes.get(node_id)
-        if node is None:
-            return _range_text("block", first_page, last_page)
-        return _range_text("line", node.span[0] + 1, node.span[1])
-
-
-def result_lines(result: "Retrieval", places: Places) -> list[str]:
-    """An answer with its citations, or pages with the sections on them, as lines of text."""
-    lines: list[str] = []
-    if result.abstained:
-        lines.append("Not in these documents: nothing found is strong enough to answer from.")
-    elif result.answer:
-        lines += textwrap.wrap(inert(result.answer), _WIDTH)
-    for number, citation in enumerate(result.citations, 1):
-        where = places.describe(citation.doc_id, citation.node_id, citation.first_page, citation.last_page)
-        lines += ["", f"[{number}] {inert(citation.doc_id)}, {where}: {inert(citation.title)}  ({citation.node_id})"]
-        lines += textwrap.wrap(
-            f"\u201c{inert(citation.quote)}\u201d", _WIDTH, initial_indent="    ", subsequent_indent="    "
-        )
-    if result.citations:
-        return lines
-    titles = {(node.doc_id, node.node_id): node for node in result.nodes}
-    if result.pages:
-        lines += ["", "Nearest pages:"] if lines else ["Pages, best first:"]
-    for page in result.pages:
-        node = titles.get((page.doc_id, page.node_id))
-        where = places.describe(page.doc_id, page.node_id, page.page_number, page.page_number)
-        title = "" if node is None else ": " + " › ".join(node.path)
-        lines.append(_cut(f"  {page.score:5.3f}  {inert(page.doc_id)}, {where}{inert(title)}"))
-    return lines
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
-
-
-def _range_text(name: str, first: int, last: int) -> str:
-    return f"{name} {first}" if first >= last else f"{name}s {first}\u2013{last}"
+    if trace is not None:
+        hint(f"trace written to {trace}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from pageindex_local.errors import SettingsError
+from pageindex_local.errors import EngineUnavailableError, SettingsError
 from pageindex_local.evaluate.answers import matches_answer
 from pageindex_local.evaluate.citations import CitationChecker, PrintedCitation
 from pageindex_local.evaluate.questions import EvidenceQuestion
@@ -14,7 +14,7 @@ from pageindex_local.evaluate.records import Figures, Outcome, Run
 from pageindex_local.evaluate.retrieval import CUTOFFS, score_abstention, score_rankings
 from pageindex_local.llm.base import TextModel
 from pageindex_local.progress import NO_PROGRESS, Progress
-from pageindex_local.query import answer, retrieve
+from pageindex_local.query import Note, answer, retrieve
 from pageindex_local.query.records import Answer, Retrieval
 from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
@@ -30,13 +30,14 @@ FIGURE_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured: a release of a store, with settings and a model (None: full text alone)."""
+    """What is measured: a release of a store, with settings, a model (None: full text alone) and the asker's notes."""
 
     name: str
     store: IndexStore
     release: Release
     settings: QuerySettings
     model: TextModel | None = None
+    notes: Sequence[Note] = ()
 
 
 def run_questions(
@@ -76,6 +77,7 @@ def run_questions(
             model=subject.model,
             settings=subject.settings,
             max_pages=max(CUTOFFS),
+            notes=subject.notes,
         )
         outcomes.append(measure_result(question, result, doc_id, checker, time.perf_counter() - started))
         progress.advance()
@@ -83,7 +85,7 @@ def run_questions(
     return Run(
         name=subject.name,
         release=subject.release.name,
-        model="" if subject.model is None else subject.model.describe().name,
+        model=_model_name(subject.model),
         figures=total_figures(outcomes),
         outcomes=tuple(outcomes),
     )
@@ -183,6 +185,13 @@ def total_figures(outcomes: Sequence[Outcome]) -> Figures:
         citations_printed=printed,
         values={name: None if value is None else round(value, 6) for name, value in values.items()},
     )
+
+
+def _model_name(model: TextModel | None) -> str:
+    try:
+        return "" if model is None else model.describe().name
+    except EngineUnavailableError:  # questions are then searched by full text
+        return ""
 
 
 def _as_question(outcome: Outcome) -> EvidenceQuestion:
