@@ -1,4 +1,27 @@
-"""Ids under random edits whose truth is known: kept where they must be, and never given to another section."""
+"""Ids under random edits whose truth is known: kept where they must be, and never given to another section.
+
+The properties of versions, and where each is tested (here where no module is named):
+
+| P  | what holds                                                     | test                                           |
+|----|----------------------------------------------------------------|------------------------------------------------|
+| 1  | the same input twice gives the same ids, tree and empty report | carry_same_document_twice                      |
+| 2  | a section put in: the others keep their ids                    | carry_one_edit[insert]                         |
+| 3  | a section taken out: its id ends, the others stay              | carry_one_edit[delete]                         |
+| 4  | a new title                                                    | carry_one_edit[retitle]                        |
+| 5  | new words in a section; only it and its ancestors change hash  | carry_one_edit[edit, extend], edit_one_text    |
+| 6  | a section moved to any other place                             | carry_one_edit[move]                           |
+| 7  | two siblings swapped                                           | carry_one_edit[swap]                           |
+| 8  | a copy gets ids of its own, the original keeps its             | carry_one_edit[duplicate]                      |
+| 9  | all sections numbered anew                                     | carry_one_edit[renumber]                       |
+| 10 | a section split: the larger piece keeps the id, with lineage   | split_and_merge_again                          |
+| 11 | sections merged: the larger contributor keeps the id           | split_and_merge_again                          |
+| 12 | other pages: ranges change, nothing else                       | carry_repaginated_document                     |
+| 13 | a rebuild equals a full build, given the completion cache      | test_rebuild                                   |
+| 14 | there and back: the hashes return, and ids that never left     | carry_there_and_back                           |
+| 15 | nothing depends on PYTHONHASHSEED                              | carry_does_not_depend_on_the_hash_seed         |
+| 16 | many edits at once: no id goes to another section; diff is all | carry_many_edits, apply_diff_of_two_versions   |
+| 17 | trees of 10,000 nodes take seconds                             | carry_ten_thousand_nodes                       |
+"""
 
 import copy
 import os
@@ -45,6 +68,20 @@ def original(key: str) -> str:
 
 def sections_only(ids: dict[str, str]) -> dict[str, str]:
     return {key: node_id for key, node_id in ids.items() if not key.endswith("/introduction")}
+
+
+@given(seed=SEEDS, size=SIZES)
+@EXAMPLES
+def test_carry_same_document_twice_gives_the_same_and_reports_nothing(seed: int, size: int) -> None:
+    sections = Edits(seed).document(size)
+    one, two = render(sections), render(copy.deepcopy(sections))
+    first = carry(None, None, one, "v000001")
+
+    assert carry(None, None, two, "v000001") == first
+    again = carry(one, first.tree, two, "v000002")
+    assert again.tree == first.tree
+    assert all(entry.changes == () for entry in again.report.kept)
+    assert [*again.report.added, *again.report.removed, *again.report.ambiguous] == []
 
 
 @pytest.mark.parametrize("name", ONE_EDIT)

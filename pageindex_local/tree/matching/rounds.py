@@ -15,7 +15,7 @@ from pageindex_local.tree.matching.exact import (
 )
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 from pageindex_local.tree.matching.lineage import Lineage, Overlaps, match_heirs, trace_lineage
-from pageindex_local.tree.matching.similar import Pair, TextIndex, match_similar
+from pageindex_local.tree.matching.similar import MAX_CANDIDATES, Pair, TextIndex, match_similar
 
 _MAX_ROUNDS = 8
 
@@ -77,7 +77,10 @@ def _spread(matching: Matching, texts: TextIndex, *, strict: bool) -> bool:
 
 
 def _add_equal_leftovers(matching: Matching, ambiguous: dict[int, list[Pair]]) -> None:
-    """Report free nodes that are equal to free old ones but could not be told apart by their surroundings."""
+    """Report free nodes that are equal to free old ones but could not be told apart by their surroundings.
+
+    The first few candidates are enough to say so: boilerplate may stand in thousands of places.
+    """
     by_hash: defaultdict[str, list[int]] = defaultdict(list)
     for index in matching.free_old():
         if not matching.old.hollow[index]:
@@ -85,4 +88,4 @@ def _add_equal_leftovers(matching: Matching, ambiguous: dict[int, list[Pair]]) -
     for index in matching.free_new():
         equal = by_hash.get(matching.new.node(index).subtree_hash, [])
         if equal and index not in ambiguous and not matching.new.hollow[index]:
-            ambiguous[index] = [Pair(candidate, index, 1.0) for candidate in equal]
+            ambiguous[index] = [Pair(candidate, index, 1.0) for candidate in equal[:MAX_CANDIDATES]]

@@ -13,7 +13,7 @@ from pageindex_local.tree.matching.forest import Forest, Matching
 
 THRESHOLD = 0.5
 MARGIN = 0.1
-_MAX_CANDIDATES = 12
+MAX_CANDIDATES = 12
 _TEXT_WEIGHT = 0.6
 _TITLE_WEIGHT = 0.2
 _PARENT_WEIGHT = 0.1
@@ -38,7 +38,7 @@ class TextIndex:
         self._new = {index: new.body_features(index) for index in _with_body(new, matching.free_new())}
         self.candidates: dict[int, list[int]] = {
             # Ties fall to the earlier node.
-            index: sorted(counts, key=lambda other: (-counts[other], other))[:_MAX_CANDIDATES]
+            index: sorted(counts, key=lambda other: (-counts[other], other))[:MAX_CANDIDATES]
             for index, counts in count_shared(self._old, self._new).items()
         }
         self.rivals: defaultdict[int, list[int]] = defaultdict(list)
