@@ -9,8 +9,10 @@ from pipelines.checks import ALL_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document, publish_release
 from pipelines.resources import WorkspaceSettings, open_workspace
+from pipelines.rollback import roll_back_release
 from pipelines.schedules import nightly_reindex
 from pipelines.sensors import changed_sources
+from pipelines.sources import observe_sources, source_file
 
 
 def _setting(name: str, default: str) -> str:
@@ -29,9 +31,9 @@ def definitions() -> dg.Definitions:
         model=_setting("MODEL", ""),
     )
     return dg.Definitions(
-        assets=ALL_ASSETS,
+        assets=[source_file, *ALL_ASSETS],
         asset_checks=ALL_CHECKS,
-        jobs=[index_document, publish_release],
+        jobs=[index_document, publish_release, observe_sources, roll_back_release],
         sensors=[changed_sources],
         schedules=[nightly_reindex],
         resources={

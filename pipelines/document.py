@@ -2,21 +2,22 @@
 
 import dagster as dg
 
-from pageindex_local.build import ALGORITHM_VERSION, BuildJob
+from pageindex_local.build import ALGORITHM_VERSION, BuildJob, read_document
+from pageindex_local.collection import read_previous
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.evidence import HeadingEvidence
-from pageindex_local.parsing import parse_source
 from pageindex_local.records import ParsedDocument
 from pipelines.failures import final_errors
 from pipelines.metadata import versioned_output
 from pipelines.partitions import check_key, documents
 from pipelines.resources import Workspace
+from pipelines.sources import source_file
 
 CODE_VERSION = str(ALGORITHM_VERSION)
 GROUP = "document"
 
 
-@dg.asset(partitions_def=documents, group_name=GROUP, code_version=CODE_VERSION)
+@dg.asset(deps=[source_file], partitions_def=documents, group_name=GROUP, code_version=CODE_VERSION)
 def source_document(context: dg.AssetExecutionContext, workspace: dg.ResourceParam[Workspace]) -> dg.Output[BuildJob]:
     """The file as it is now: its hash, its type by content, and the version that will be made of it."""
     with final_errors():
@@ -24,7 +25,7 @@ def source_document(context: dg.AssetExecutionContext, workspace: dg.ResourcePar
     source = job.source
     return versioned_output(
         job,
-        f"{source.sha256[:16]}-{workspace.fingerprint().with_model[:16]}",
+        workspace.source_version(source.sha256),
         {
             "document": source.doc_id,
             "sha256": source.sha256,
@@ -32,6 +33,7 @@ def source_document(context: dg.AssetExecutionContext, workspace: dg.ResourcePar
             "media_type": source.media_type.value,
             "version": job.version_id,
             "parent_version": job.parent_version or "none",
+            "renamed_from": "no" if job.renamed_from is None else " ".join(job.renamed_from),
         },
     )
 
@@ -41,13 +43,15 @@ def pages(source_document: BuildJob, workspace: dg.ResourceParam[Workspace]) -> 
     """The document as pages of lines in reading order."""
     workspace.progress.start("reading pages", None)
     with final_errors():
-        document = parse_source(source_document.source, workspace.settings.parse, parser=workspace.parser)
+        previous, _ = read_previous(workspace.store, source_document, workspace.fingerprint())
+        document = read_document(source_document.source, previous, workspace.settings, workspace.parser)
     return dg.Output(
         document,
         metadata={
             "pages": len(document.pages),
             "lines": document.line_count,
             "outline_entries": len(document.outline),
+            "replaced_by_hand": len(document.grafts),
             "warnings": "\n".join(document.warnings) or "none",
         },
     )

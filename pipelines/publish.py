@@ -10,7 +10,7 @@ from pageindex_local.records import ParsedDocument
 from pageindex_local.store.records import VersionRef
 from pipelines.document import CODE_VERSION, GROUP
 from pipelines.failures import final_errors
-from pipelines.metadata import tree_metadata, usage_metadata, versioned_output
+from pipelines.metadata import release_metadata, tree_metadata, usage_metadata, version_diff, versioned_output
 from pipelines.partitions import documents
 from pipelines.resources import Workspace, candidates_of
 from pipelines.tree import LLM_POOL, ONE_RETRY
@@ -58,9 +58,12 @@ def index_version(
         draft = assemble_draft(source_document, pages, summaries, workspace.fingerprint(), summaries.usage.seconds)
         ref = workspace.store.write_version(draft)
         candidates_of(workspace).add(ref)
+        version = workspace.store.open_version(ref.doc_key, ref.version_id, ref.entry.manifest_sha256)
+        previous, _ = read_previous(workspace.store, source_document, workspace.fingerprint())
+        diff = version_diff(workspace.store, previous, version)
     return versioned_output(
         ref,
-        ref.entry.manifest_sha256[:16],
+        f"{ref.version_id}-{version.manifest.content_hash[:16]}",
         {
             "document": ref.entry.doc_id,
             "version": ref.version_id,
@@ -69,6 +72,9 @@ def index_version(
             "nodes": ref.entry.nodes,
             "nodes_reused": summaries.nodes_reused,
             "nodes_rebuilt": summaries.nodes_rebuilt,
+            "nodes_moved": summaries.nodes_moved,
+            "replaced_by_hand": len(pages.grafts),
+            "diff": diff,
             "manifest_sha256": ref.entry.manifest_sha256,
             "write_seconds": time.monotonic() - started,
             **usage_metadata(summaries.usage),
@@ -85,13 +91,6 @@ def release(workspace: dg.ResourceParam[Workspace]) -> dg.Output[None]:
         before = workspace.store.current()
         published = publish_candidates(workspace.store, waiting, workspace.scope)
         queue.remove(waiting)
-    return versioned_output(
-        None,
-        "none" if published is None else published.name,
-        {
-            "release": "none" if published is None else published.name,
-            "documents": 0 if published is None else len(published.documents),
-            "versions_published": len(waiting),
-            "is_new": published != before,
-        },
-    )
+        metadata = release_metadata(workspace.store, before, published)
+    version = "none" if published is None else published.name
+    return versioned_output(None, version, {**metadata, "versions_published": len(waiting)})

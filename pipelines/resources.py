@@ -1,7 +1,8 @@
 """What every asset works with: the index, the settings, the model and the sources, opened once a run."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,27 @@ class Workspace:
         """What decides the content of a version beside its source."""
         return make_fingerprint(self.settings, self.model)
 
+    def source_version(self, sha256: str) -> str:
+        """What decides a document's next version: its content, and settings, prompts and model."""
+        return f"{sha256[:16]}-{self.fingerprint().with_model[:16]}"
+
+    def source_versions(self, doc_keys: Iterable[str]) -> dict[str, str]:
+        """The versions of the sources that are there and can be read, by document key. Hashes each file.
+
+        Raises:
+            SourceError: the folder of sources is missing.
+        """
+        wanted = set(doc_keys)
+        versions: dict[str, str] = {}
+        for file in find_sources(self.scope.inputs, exclude=self.scope.exclude):
+            doc_key = make_doc_key(file.doc_id)
+            if doc_key in wanted:
+                with suppress(SourceError):
+                    versions[doc_key] = self.source_version(
+                        read_source(file.doc_id, file.path, self.settings.parse).sha256
+                    )
+        return versions
+
     def find_job(self, doc_key: str) -> BuildJob:
         """The work to do for a document: the one handed over, or read from the sources as they are now.
 
@@ -83,11 +105,18 @@ class WorkspaceSettings(dg.ConfigurableResource[Any]):
     config: str = ""
     model: str = ""
 
+    def settings(self) -> Settings:
+        """The settings that this configuration names."""
+        return read_settings(Path(self.config) if self.config else None, {"model": {"name": self.model or None}})
+
+    def open_store(self, collection: str = "") -> IndexStore:
+        """The index of the collection that this configuration names, or of another one beside it."""
+        return IndexStore(read_place(self.index), collection or self.collection, self.settings().store)
+
     def open(self) -> Workspace:
         """The workspace that this configuration names. Its model is not opened yet."""
-        config = Path(self.config) if self.config else None
-        settings = read_settings(config, {"model": {"name": self.model or None}})
-        store = IndexStore(read_place(self.index), self.collection, settings.store)
+        settings = self.settings()
+        store = self.open_store()
         cache_file = store.work_folder / "completions.sqlite"
         model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
         return Workspace(store, settings, model, Scope((Path(self.sources),)))

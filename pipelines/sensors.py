@@ -15,6 +15,7 @@ from pageindex_local.parsing.sources import SourceFile, find_sources
 from pipelines.jobs import index_document, publish_release
 from pipelines.partitions import requests_to_add
 from pipelines.resources import Workspace, WorkspaceSettings
+from pipelines.sources import observation
 
 SETTLE_SECONDS = 10.0  # a file that changed more recently may still be written
 MAX_REQUESTS = 50  # runs started by one tick
@@ -116,9 +117,12 @@ def changed_sources(
     # Go on behind the last key asked for, so that documents which fail again and again do not starve the others.
     later = [request for request in wanted if (request.partition_key or "") > cursor.last_key]
     chosen = (later or wanted)[:MAX_REQUESTS]
+    # What this tick saw of the files that it asks runs for: until they ran, the UI shows those documents as stale.
+    versions = {entry.doc_key: workspace.source_version(entry.source.sha256) for entry in ready if entry.source}
     is_idle = not wanted and len(ready) == len(planned)
     return dg.SensorResult(
         run_requests=[*chosen, *removal_request(ready, release)],
         dynamic_partitions_requests=requests_to_add(request.partition_key or "" for request in chosen),
+        asset_events=[observation(key, versions[key]) for request in chosen if (key := request.partition_key or "")],
         cursor=Cursor(digest if is_idle else "", (chosen[-1].partition_key or "") if chosen else "").write(),
     )

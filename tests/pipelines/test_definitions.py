@@ -12,7 +12,8 @@ from pipelines.partitions import DOCUMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPENDENCIES = {
-    "source_document": set(),
+    "source_file": set(),  # what is observed and never made: the file on disk
+    "source_document": {"source_file"},
     "pages": {"source_document"},
     "headings": {"pages"},
     "section_tree": {"pages", "headings"},
@@ -52,6 +53,7 @@ def test_every_check_blocks_what_follows(repository: Any) -> None:
 
 
 def test_jobs_repeat_all_steps_and_run_in_one_process(repository: Any) -> None:
+    assert {job.name for job in repository.get_all_jobs()} >= {"observe_sources", "roll_back_release"}
     for name in ("index_document", "publish_release"):
         job = repository.get_job(name)
         assert job.tags["dagster/retry_strategy"] == "ALL_STEPS"

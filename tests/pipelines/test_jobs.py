@@ -6,13 +6,14 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from pageindex_local.grafts.replace import draft_replacement, publish_draft
 from pageindex_local.ids import make_doc_key
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
 from pipelines.checks import ALL_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document, publish_release
-from pipelines.partitions import add_documents
+from pipelines.partitions import add_documents, documents
 from pipelines.resources import Candidates, WorkspaceSettings, open_workspace
 from tests.pipelines.conftest import write_document
 
@@ -129,3 +130,90 @@ def test_stage_outputs_are_json_and_hold_no_pickle(
         kind, _, body = path.read_bytes().partition(b"\n")
         assert kind.isalpha()
         assert body[:1] == b"{"
+
+
+def metadata_of(result: dg.ExecuteInProcessResult, asset: str) -> dict[str, Any]:
+    (event,) = [
+        event.step_materialization_data.materialization
+        for event in result.get_asset_materialization_events()
+        if event.asset_key == dg.AssetKey(asset)
+    ]
+    return {name: value.value for name, value in event.metadata.items()}
+
+
+def test_index_version_tells_its_version_what_was_reused_and_the_difference(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, folder: Path
+) -> None:
+    first = metadata_of(run_document(repository, instance, TIDES), "index_version")
+    assert (first["version"], first["parent_version"], first["nodes_reused"]) == ("v000001", "none", 0)
+    assert first["diff"] == "v000001 is the first version of tides.md."
+    write_document(folder / "tides.md", "Tides", sections=5)
+    second = metadata_of(run_document(repository, instance, TIDES), "index_version")
+    assert (second["version"], second["parent_version"]) == ("v000002", "v000001")
+    # Four rules are as they were; the document's section reads a new summary, the fifth rule is new.
+    assert (second["nodes_reused"], second["nodes_rebuilt"], second["nodes"]) == (4, 2, 6)
+    assert "`v000001` → `v000002`: 1 added" in second["diff"]
+    assert "| + | Rule 4 of Tides |" in second["diff"]
+
+
+def test_release_tells_what_it_pins_and_the_difference(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, folder: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    metadata = metadata_of(run_document(repository, instance, WINDS), "release")
+    assert (metadata["release"], metadata["parent"], metadata["documents"]) == ("000002", "000001", 2)
+    assert (metadata["documents_changed"], metadata["versions_published"], metadata["is_new"]) == (1, 1, True)
+    assert "### winds.md" in metadata["diff"]
+    assert "tides" not in metadata["diff"]
+
+
+def test_document_that_fails_marks_its_partition_and_leaves_the_others(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    (folder / "winds.md").write_text(" \n", encoding="utf-8")
+    assert run_document(repository, instance, TIDES).success
+    result = run_document(repository, instance, WINDS)
+    assert not result.success
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    assert failure.step_key == "pages"
+    assert "winds.md: has no text." in failure.step_failure_data.error_display_string
+    assert {entry.doc_id for entry in store.require_current().documents.values()} == {"tides.md"}
+    states = instance.get_status_by_partition(dg.AssetKey("pages"), [TIDES, WINDS], documents)
+    assert states is not None
+    assert {key: state.name for key, state in states.items() if state} == {TIDES: "MATERIALIZED", WINDS: "FAILED"}
+
+
+def test_renamed_source_goes_on_with_its_ids(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    run_document(repository, instance, WINDS)
+    before = store.open_document(store.require_current(), TIDES).tree()
+    (folder / "tides.md").rename(folder / "ebb-and-flood.md")
+    result = run_document(repository, instance, make_doc_key("ebb-and-flood.md"))
+    assert metadata_of(result, "source_document")["renamed_from"] == f"{TIDES} v000001"
+    assert metadata_of(result, "summaries")["model_calls"] == 0
+    live = store.require_current()
+    assert {entry.doc_id for entry in live.documents.values()} == {"ebb-and-flood.md", "winds.md"}
+    assert store.open_document(live, make_doc_key("ebb-and-flood.md")).tree() == before
+
+
+def test_correction_made_by_hand_outlives_a_run(
+    repository: dg.RepositoryDefinition,
+    instance: dg.DagsterInstance,
+    store: IndexStore,
+    settings: Settings,
+    folder: Path,
+) -> None:
+    run_document(repository, instance, TIDES)
+    live = store.require_current()
+    stored = store.open_document(live, TIDES)
+    node = next(node for node in stored.tree().walk() if node.title.startswith("Rule 1"))
+    draft = draft_replacement(store, stored, node.node_id, "Nothing is paid.", model=None, settings=settings)
+    assert draft is not None
+    publish_draft(store, draft, live, "test")
+    write_document(folder / "tides.md", "Tides", sections=5)
+    metadata = metadata_of(run_document(repository, instance, TIDES), "index_version")
+    assert metadata["replaced_by_hand"] == 1
+    version = store.open_document(store.require_current(), TIDES)
+    assert "Nothing is paid." in version.own_text(version.tree().nodes[node.node_id])

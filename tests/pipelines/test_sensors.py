@@ -51,6 +51,9 @@ def test_new_files_become_runs_and_partitions(
     assert {request.partition_key for request in requests} == {TIDES, WINDS}
     (added,) = result.dynamic_partitions_requests or []
     assert (added.partitions_def_name, set(added.partition_keys)) == (DOCUMENTS, {TIDES, WINDS})
+    # The files are noted as seen, so that their documents count as stale until the runs are through.
+    assert {event.partition for event in result.asset_events} == {TIDES, WINDS}
+    assert {event.asset_key.to_user_string() for event in result.asset_events} == {"source_file"}
 
 
 def test_same_bytes_have_the_same_run_key_and_other_bytes_another(
