@@ -98,7 +98,7 @@ def resolve_question(question: str, turns: Sequence[Turn], model: TextModel | No
     Costs one short generation with a capable model and a follow-up, else nothing. A rewritten question that brings in
     a word or number from nowhere, or loses one that was asked, is dropped for the rule's.
     """
-    if not turns or not is_follow_up(question):
+    if not turns or not split_words(question) or not is_follow_up(question):
         return question
     with trace.step("follow-up") as details:
         earlier = turns[-1].asked_as or turns[-1].question

@@ -3,7 +3,9 @@ import re
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from pageindex_local.cli import app
 from tests.cli.conftest import GUIDE, Runner
 
 FEES = "How much is the fee for one night?"
@@ -91,3 +93,58 @@ def test_ask_reads_the_named_release(question: Runner, build: Runner, folder: Pa
     new = question("ask", FEES, "--json").json
     assert any("nine crowns" in citation["quote"] for citation in old["citations"])
     assert any("ten crowns" in citation["quote"] for citation in new["citations"])
+
+
+def test_ask_in_a_conversation_completes_the_question_and_keeps_the_turn(question: Runner, tmp_path: Path) -> None:
+    talk = tmp_path / "talk.jsonl"
+    question("ask", FEES, "--conversation", talk)
+    done = question("ask", "And for fishing boats?", "--conversation", talk, "--json").json
+    assert done["asked_as"] == f"And for fishing boats? {FEES}"
+    assert any("Fishing boats" in citation["quote"] for citation in done["citations"])
+    turns = [json.loads(line) for line in talk.read_text(encoding="utf-8").splitlines()]
+    assert [turn["question"] for turn in turns] == [FEES, "And for fishing boats?"]
+    assert "nine crowns" in turns[0]["answer"]
+
+
+def test_ask_with_a_broken_conversation_exits_2_and_leaves_it_alone(question: Runner, tmp_path: Path) -> None:
+    talk = tmp_path / "talk.jsonl"
+    talk.write_text("not a turn\n", encoding="utf-8")
+    done = question("ask", FEES, "--conversation", talk)
+    assert done.code == 2
+    assert "line 1" in done.err
+    assert talk.read_text(encoding="utf-8") == "not a turn\n"
+
+
+def test_retrieve_with_notes_names_those_used(question: Runner, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text("## toll\nwhen: toll\nlook at: Fees\nadd: fee, metre\n", encoding="utf-8")
+    result = question("retrieve", "How large is the toll of the port?", "--notes", notes, "--json").json
+    assert result["notes"] == ["toll"]
+    node = next(node for node in result["nodes"] if node["node_id"] == result["pages"][0]["node_id"])
+    assert node["title"] == "Fees"
+    assert "notes used: toll" in question("retrieve", "How large is the toll?", "--notes", notes).err
+
+
+def test_retrieve_reads_the_notes_that_the_settings_name(question: Runner, tmp_path: Path) -> None:
+    notes, config = tmp_path / "notes.toml", tmp_path / "config.toml"
+    notes.write_text("[[note]]\nname = 'n'\nwhen = ['toll']\nadd = ['fee']\n", encoding="utf-8")
+    config.write_text(f"[query]\nnotes = '{notes}'\n", encoding="utf-8")
+    assert question("retrieve", "How large is the toll?", "--config", config, "--json").json["notes"] == ["n"]
+
+
+def test_ask_of_quotes_says_so_and_prints_each_once(question: Runner) -> None:
+    done = question("ask", FEES)
+    assert done.out.startswith("In the documents' own words:")
+    assert done.out.count("nine crowns") == 1
+
+
+def test_chat_answers_line_after_line_until_an_empty_one(build: Runner, index: Path, tmp_path: Path) -> None:
+    build()
+    talk = tmp_path / "talk.jsonl"
+    options = ["chat", "--index", str(index), "--model", "fake", "--conversation", str(talk)]
+    done = CliRunner().invoke(app, options, input=f"{FEES}\n?!\nAnd for fishing boats?\n\nnever read\n")
+    assert done.exit_code == 0
+    assert "nine crowns" in done.stdout
+    assert "Fishing boats" in done.stdout
+    assert "no words" in done.stderr
+    assert len(talk.read_text(encoding="utf-8").splitlines()) == 2
