@@ -64,8 +64,7 @@ def ascend(matching: Matching, texts: TextIndex) -> bool:
 
 def _score_parents(matching: Matching, texts: TextIndex, old: int, new: int) -> float:
     common = matching.count_common(old, new)
-    below = (matching.old.end[old] - old - 1) + (matching.new.end[new] - new - 1)
-    share = 2 * common / below
+    share = _share_below(matching, old, new)
     title = Indel.normalized_similarity(matching.old.titles[old], matching.new.titles[new])
     if not matching.parents_match(old, new):
         if common < 2:
@@ -77,6 +76,12 @@ def _score_parents(matching: Matching, texts: TextIndex, old: int, new: int) -> 
             return 0.0
     # An equal title makes up for some descendants that came or went, an unlike one takes nothing away.
     return share + 0.2 * (title if title > _LIKE_TITLE else 0.0)
+
+
+def _share_below(matching: Matching, old: int, new: int) -> float:
+    """The share of all nodes below two that are paired with each other; 0 where there are none."""
+    below = (matching.old.end[old] - old - 1) + (matching.new.end[new] - new - 1)
+    return 2 * matching.count_common(old, new) / below if below else 0.0
 
 
 def _pair_single_kinds(matching: Matching, old: int, new: int) -> None:
@@ -194,6 +199,10 @@ def _by_gap(matching: Matching, parent: int, *, old_side: bool) -> dict[tuple[in
 
 def _is_contradicted(matching: Matching, texts: TextIndex, old: int, new: int) -> bool:
     if texts.has_text(old, new) and texts.similarity(old, new) >= _MIN_DICE:
+        return False
+    # A chapter is the sections in it more than the words before the first: those may be another section's, whose
+    # heading was taken out.
+    if _share_below(matching, old, new) >= _MIN_DICE:
         return False
     if _is_text_elsewhere(matching, texts, old, new):
         return True
