@@ -69,7 +69,7 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
             break
         searched = findings.documents[candidate.doc_key]
         words_here = set(quote_words(segment.text))
-        if quotes and len(words_here - said) < 0.5 * len(words_here):
+        if quotes and (not segment.is_whole or len(words_here - said) < 0.5 * len(words_here)):
             continue
         quote = verify_quote(searched, segment, worth)
         if quote is not None:
