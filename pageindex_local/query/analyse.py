@@ -20,7 +20,8 @@ _YEAR = re.compile(r"(?<![\d.,])(?:FY|CY)?\s?((?:19|20)\d\d)(?![.,]?\d)", re.IGN
 _PERIOD = re.compile(
     r"\b(?:(Q[1-4]|H[12])\s*(?:FY|CY|of)?\s*((?:19|20)\d\d)?|((?:19|20)\d\d)\s*(Q[1-4]|H[12]))\b", re.IGNORECASE
 )
-_VERSION = re.compile(r"\b(?:v|version|release)\s?\.?(\d+(?:\.\d+)*)\b", re.IGNORECASE)
+_VERSION = re.compile(r"\b(?:v|versions?|releases?|edition)\s?\.?(\d+(?:\.\d+)*)\b", re.IGNORECASE)
+_AND_VERSION = re.compile(r"^(?:\s*(?:and|or|vs\.?|versus|to|with|,|-|–)\s*)+v?\.?(\d+(?:\.\d+)+)\b", re.IGNORECASE)
 _FIGURES = re.compile(
     r"\b(?:how (?:much|many|large|big|high|long|often|far|old)|amounts?|quantity|percent(?:age)?s?|ratios?|rates?"
     r"|totals?|numbers?|values?|sum|average|mean|median|highest|lowest|largest|smallest|biggest|maximum|minimum|increas\w*"
@@ -28,6 +29,9 @@ _FIGURES = re.compile(
     r"|million|billion|millions|billions|thousands|calculate|figures?|data|statistics|times|sales|revenues?|profits?"
     r"|income|expens\w*|debts?|usd|dollars?|euros?)\b|[%$€£¥]",
     re.IGNORECASE,
+)
+_COMPARISON = re.compile(
+    r"\b(?:vs\.?|versus|compar\w+|differ\w*|between|than|changed?|changes|evol\w+|from\b.{1,60}\bto)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"(?<![\w.])(?:[A-Z0-9][\w&]*[A-Za-z&][\w&]*|[A-Z])(?:[ ](?:&|of|[A-Z][\w&]*))*")
 
@@ -47,7 +51,8 @@ class Question:
     `words` holds each content word once, in order of first appearance; `pairs` neighbouring words, small
     ones too: they recognise a sentence that the document prints. `names` are
     capitalised runs as written, sentence starts left out where the word is an ordinary one. `asks_figures` says whether
-    the answer is likely to be a number or to rest on numbers. `added` are words and `titles` section titles or numbers
+    the answer is likely to be a number or to rest on numbers, `compares` whether several years or versions are set
+    against each other. `added` are words and `titles` section titles or numbers
     that notes of the asker contribute (see `notes`): they steer the search, and say nothing about what was asked.
     """
 
@@ -61,6 +66,7 @@ class Question:
     versions: tuple[str, ...]
     names: tuple[str, ...]
     asks_figures: bool
+    compares: bool = False
     added: tuple[QuestionWord, ...] = ()
     titles: tuple[str, ...] = ()
 
@@ -84,17 +90,20 @@ def analyse_question(text: str) -> Question:
         pairs.update(dict.fromkeys(pairwise(split_words(sentence))))
     if not weights:
         weights = dict.fromkeys(split_words(text), 1.0)
+    years = tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
+    versions = _versions(text)
     return Question(
         text=text,
         words=tuple(QuestionWord(word, weight) for word, weight in weights.items()),
         pairs=tuple(pair for pair in pairs if pair[0] != pair[1])[:_MAX_PAIRS],
         phrases=tuple(dict.fromkeys(" ".join(filter(None, found)).strip() for found in _QUOTED.findall(text))),
         section_numbers=tuple(dict.fromkeys((a or b).upper() for a, b in _SECTION.findall(text))),
-        years=tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text))),
+        years=years,
         periods=tuple(dict.fromkeys(_periods(text))),
-        versions=tuple(dict.fromkeys(_VERSION.findall(text))),
+        versions=versions,
         names=_names(sentences),
         asks_figures=bool(_FIGURES.search(text)),
+        compares=max(len(years), len(versions)) > 1 and bool(_COMPARISON.search(text)),
     )
 
 
@@ -105,6 +114,15 @@ _CONDITION_WEIGHT = 0.5  # "If there is none, say so": mostly instructions to th
 
 def _is_condition(sentence: str) -> bool:
     return sentence.lstrip().lower().startswith(("if ", "please ", "answer ", "give ", "respond ", "round "))
+
+
+def _versions(text: str) -> tuple[str, ...]:
+    """Version numbers: those that are called so, and those set beside them ("version 2.0 and 2.1")."""
+    found: dict[str, None] = {}
+    for match in _VERSION.finditer(text):
+        found[match[1]] = None
+        found.update(dict.fromkeys(_AND_VERSION.findall(text[match.end() :])[:1]))
+    return tuple(found)
 
 
 def _periods(text: str) -> list[str]:

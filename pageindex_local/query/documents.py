@@ -23,10 +23,14 @@ NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for t
 OWNERSHIP_POWER = 2
 YEAR_WEIGHT = 0.5
 PERIOD_WEIGHT = 0.5
+VERSION_WEIGHT = 0.5
+MAX_DOCUMENTS = 3  # that one question searches, unless it compares more
+DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are not searched
 _OPENING_WORDS = 120  # about what a title page says
 _ACRONYM_LETTERS = 4
 _SUFFIX = re.compile(r"\.(?:pdf|md|markdown|txt|text)$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
+_NUMBERED = re.compile(r"(?<![\d.])v?(\d+(?:\.\d+)+|(?<=v)\d+)(?![\d])", re.IGNORECASE)
 _PERIOD = re.compile(r"((?:19|20)\d\d)[\W_]*(Q[1-4]|H[12])", re.IGNORECASE)
 
 
@@ -38,7 +42,7 @@ class RankedDocument:
     score: float
     text: float
     name: float
-    year: float
+    year: float  # years, periods and versions together
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ def rank_documents(index: SearchIndex, question: Question, allowed: Collection[s
     text = _score_text(index, documents, wanted)
     top = max(text.values(), default=0.0) or 1.0
     names = match_names(question, documents, index)
-    years = {key: match_years(question, doc) for key, doc in documents.items()}
+    years = {key: match_years(question, doc) + match_versions(question, doc) for key, doc in documents.items()}
     ranked = [
         RankedDocument(
             document,
@@ -82,6 +86,39 @@ def rank_documents(index: SearchIndex, question: Question, allowed: Collection[s
     ]
     ranked.sort(key=lambda found: (-found.score, found.document.doc_id))
     return DocumentChoice(tuple(ranked), _notices(question, ranked))
+
+
+def choose_documents(ranked: Sequence[RankedDocument], question: Question) -> tuple[list[RankedDocument], bool]:
+    """The documents to search, and whether they are compared: then each of them counts as much as the others.
+
+    A question that sets years or versions against each other needs the best document of each, as far as they bear the
+    same name. Otherwise the few best documents whose score is not far behind.
+    """
+    if not ranked:
+        return [], False
+    if question.compares:
+        alike = [found for found in ranked if found.name >= ranked[0].name and found.score > 0]
+        chosen: dict[str, RankedDocument] = {}
+        asked: tuple[int | str, ...] = (*question.years, *question.versions)
+        for wanted in asked:
+            best = next((found for found in alike if _is_of(found.document, wanted)), None)
+            if best is not None:
+                chosen.setdefault(best.document.doc_key, best)
+        if len(chosen) > 1:
+            return sorted(chosen.values(), key=lambda found: (-found.score, found.document.doc_id)), True
+    floor = DOCUMENT_FLOOR * ranked[0].score
+    return [found for found in ranked[:MAX_DOCUMENTS] if found.score >= floor], False
+
+
+def document_versions(document: IndexedDocument) -> tuple[str, ...]:
+    """The version numbers that a document's name carries, such as `3.0` for `fhs-3.0.pdf`."""
+    return tuple(_NUMBERED.findall(_SUFFIX.sub("", document.doc_id)))
+
+
+def match_versions(question: Question, document: IndexedDocument) -> float:
+    """VERSION_WEIGHT where the document's name carries a version that the question asks for."""
+    have = document_versions(document)
+    return VERSION_WEIGHT * any(wanted in have for wanted in question.versions)
 
 
 def document_years(document: IndexedDocument) -> tuple[int, ...]:
@@ -207,13 +244,33 @@ def _score_text(
     return score_documents(votes)
 
 
+def _is_of(document: IndexedDocument, wanted: int | str) -> bool:
+    """Whether a document's own name says that it is of a year or version."""
+    if isinstance(wanted, int):
+        return str(wanted) in _YEAR.findall(document.doc_id)
+    return wanted in document_versions(document)
+
+
 def _notices(question: Question, ranked: Sequence[RankedDocument]) -> tuple[str, ...]:
-    if not question.years or not ranked or ranked[0].year or not ranked[0].name:
+    """A sentence for every year or version that is asked for and that no document of the name has."""
+    if not ranked or not ranked[0].name:
         return ()
-    asked = max(question.years)
-    named = [found for found in ranked if found.name == ranked[0].name]
-    years = sorted({year for found in named for year in document_years(found.document)})
-    if not years or set(years) & set(question.years):
-        return ()
-    nearest = min(years, key=lambda year: (abs(year - asked), -year))
-    return (f"No document of that name is for {asked}; the nearest year there is {nearest}.",)
+    named = [found.document for found in ranked if found.name == ranked[0].name]
+    notices = []
+    years = sorted({year for document in named for year in document_years(document)})
+    asked_years = question.years if question.compares else sorted(question.years)[-1:]
+    if years and (question.compares or not set(years) & set(question.years)):
+        for asked in sorted(set(asked_years) - set(years)):
+            nearest = min(years, key=lambda year: (abs(year - asked), -year))
+            notices.append(f"No document of that name is for {asked}; the nearest year there is {nearest}.")
+    versions = sorted({version for document in named for version in document_versions(document)}, key=_version_key)
+    for wanted in question.versions:
+        if versions and wanted not in versions:
+            older = [version for version in versions if _version_key(version) < _version_key(wanted)]
+            near = older[-1] if older else versions[0]
+            notices.append(f"No document of that name is version {wanted}; the nearest there is {near}.")
+    return tuple(notices)
+
+
+def _version_key(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))

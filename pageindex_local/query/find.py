@@ -15,12 +15,12 @@ from pageindex_local.query.analyse import Question, analyse_question
 from pageindex_local.query.calibration import choose_plan
 from pageindex_local.query.confidence import Confidence, measure_confidence
 from pageindex_local.query.describe import describe_candidate, describe_document, describe_question, describe_search
-from pageindex_local.query.documents import RankedDocument, rank_documents
+from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
-from pageindex_local.query.rerank import Candidate, drop_repeats, rerank_pages
+from pageindex_local.query.rerank import Candidate, drop_repeats, rerank_pages, take_in_turn
 from pageindex_local.query.search import SearchResult, search_tree
 from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace
@@ -30,8 +30,6 @@ from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, StoredPage
 
-MAX_DOCUMENTS = 3
-DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are not searched
 DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
 EXCERPT_WORDS = 110
@@ -153,15 +151,16 @@ def _find(
     with trace.step("choose documents") as details:
         choice = rank_documents(index, question, allowed)
         findings.notices.extend(choice.notices)
-        chosen = _keep_documents(choice.ranked)
+        chosen, compared = choose_documents(choice.ranked, question)
         details["documents"] = [describe_document(ranked) for ranked in choice.ranked[:10]]
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
+        details["compared"] = compared
     judges = Judges(plan, model, question.text, settings, hidden)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:
             evidence = gather_evidence(index, ranked.document, question)
-            share = (ranked.score / chosen[0].score) ** DOCUMENT_SHARPNESS if chosen[0].score > 0 else 1.0
+            share = _document_share(ranked, chosen[0], compared=compared)
             searched = SearchedDocument(ranked, store.open_document(release, key), evidence, share)
             searched.result = _search(searched, question, judges, settings, max_pages)
             findings.documents[key] = searched
@@ -176,6 +175,8 @@ def _find(
             findings.candidates = rerank_pages(
                 findings.candidates, judges.pages, _excerpts(findings), weight=plan.page_share, depth=RERANK_DEPTH
             )
+        if compared:
+            findings.candidates = take_in_turn(findings.candidates)
         del findings.candidates[max_pages:]
         details["pages"] = [_describe_page(findings, found) for found in findings.candidates]
         details["model calls left"], details["model tokens left"] = judges.left()
@@ -207,11 +208,9 @@ def _doc_keys(release: Release, doc_ids: Sequence[str] | None) -> set[str] | Non
     return keys
 
 
-def _keep_documents(ranked: Sequence[RankedDocument]) -> list[RankedDocument]:
-    if not ranked:
-        return []
-    floor = DOCUMENT_FLOOR * ranked[0].score
-    return [found for found in ranked[:MAX_DOCUMENTS] if found.score >= floor]
+def _document_share(ranked: RankedDocument, first: RankedDocument, *, compared: bool) -> float:
+    """What the pages of a document are worth beside those of the first."""
+    return 1.0 if compared or first.score <= 0 else (ranked.score / first.score) ** DOCUMENT_SHARPNESS
 
 
 def _search(

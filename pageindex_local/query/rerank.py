@@ -58,6 +58,21 @@ def rerank_pages(
     return [*judged, *(replace(candidate, score=min(candidate.score, floor)) for candidate in tail)]
 
 
+def take_in_turn(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The best of each document, then the second of each: what a comparison needs. Scores never rise along the list."""
+    queues: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        queues.setdefault(candidate.doc_key, []).append(candidate)
+    longest = max(map(len, queues.values()), default=0)
+    turns = [queue[turn] for turn in range(longest) for queue in queues.values() if turn < len(queue)]
+    score = turns[0].score if turns else 0.0
+    taken = []
+    for candidate in turns:
+        score = min(score, candidate.score)
+        taken.append(replace(candidate, score=score))
+    return taken
+
+
 def spread_gains(gains: Sequence[float | None]) -> list[float]:
     """Gains from 0 for the least to 1 for the most; 0.5 where one is unknown or all are equal."""
     known = [gain for gain in gains if gain is not None]

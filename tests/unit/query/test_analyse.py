@@ -41,3 +41,19 @@ def test_analyse_question_names_leave_out_ordinary_sentence_starts() -> None:
 
 def test_analyse_question_of_nothing_has_no_words() -> None:
     assert analyse_question("?!").words == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "versions", "compares"),
+    [
+        ("What changed between version 2.0 and 2.1?", ("2.0", "2.1"), True),
+        ("What does release 3 say of locks?", ("3",), False),
+        ("Sales 2021 vs 2022", (), True),
+        ("Sales of 2021 and 2022", (), False),
+        ("Is the pump better than the valve?", (), False),
+    ],
+)
+def test_analyse_question_sees_versions_and_comparisons(text: str, versions: tuple[str, ...], compares: bool) -> None:
+    question = analyse_question(text)
+    assert question.versions == versions
+    assert question.compares is compares

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.query.analyse import analyse_question
-from pageindex_local.query.documents import is_abbreviation, rank_documents, score_documents
+from pageindex_local.query.documents import choose_documents, is_abbreviation, rank_documents, score_documents
 from pageindex_local.query.fulltext import open_search_index
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
@@ -67,3 +67,47 @@ def test_rank_documents_by_a_name_that_others_use_too_follows_the_text(tmp_path:
     documents = {"policy.pdf": policy, "southport.pdf": quay}
     assert ranked(tmp_path, documents, "Does a policy speak of lantern oil?")[0][0] == "southport.pdf"
     assert ranked(tmp_path / "again", documents, "Which rule holds at Southport?")[0][0] == "southport.pdf"
+
+
+FEES = [Section("fee", "Fees", ["The fee is paid monthly."]), Section("other", "Other", filler("fee", 14))]
+
+
+def test_rank_documents_by_version_prefers_the_one_asked_for(tmp_path: Path) -> None:
+    documents = {f"northport-{version}.md": FEES for version in ("1.9", "2.0", "2.1")}
+    order, notices = ranked(tmp_path, documents, "What is the Northport fee in version 2.0?")
+    assert order[0] == "northport-2.0.md"
+    assert notices == ()
+
+
+def test_rank_documents_without_the_version_asked_names_the_one_before(tmp_path: Path) -> None:
+    documents = {f"northport-{version}.md": FEES for version in ("1.9", "2.1", "10.0")}
+    _, notices = ranked(tmp_path, documents, "What is the Northport fee in version 3.5?")
+    assert len(notices) == 1
+    assert "3.5" in notices[0]
+    assert "2.1" in notices[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("How did the Northport fee change between 2020 and 2021?", {"northport_2020.pdf", "northport_2021.pdf"}),
+        ("Northport fee 2019 vs 2021", {"northport_2019.pdf", "northport_2021.pdf"}),
+    ],
+)
+def test_choose_documents_of_a_comparison_takes_one_of_each_year(
+    tmp_path: Path, question: str, expected: set[str]
+) -> None:
+    documents = {f"{name}_{year}.pdf": FEES for name in ("northport", "southport") for year in (2019, 2020, 2021)}
+    store, release = publish(tmp_path, documents)
+    analysed = analyse_question(question)
+    with open_search_index(store, release) as index:
+        chosen, compared = choose_documents(rank_documents(index, analysed).ranked, analysed)
+    assert compared
+    assert {found.document.doc_id for found in chosen} == expected
+
+
+def test_choose_documents_of_a_comparison_says_which_year_is_missing(tmp_path: Path) -> None:
+    documents = {f"northport_{year}.pdf": FEES for year in (2019, 2021)}
+    _, notices = ranked(tmp_path, documents, "Northport fee: 2020 versus 2021?")
+    assert len(notices) == 1
+    assert "2020" in notices[0]

@@ -211,3 +211,26 @@ def test_answer_from_a_list_quotes_what_introduces_it(tmp_path: Path) -> None:
     assert "The lamps on the pier are: • White lamp • Green lamp (mandatory)" in result.citations[0].quote
     assert result.citations[0].title == "Lamps"
     assert_citations_hold(store, release, result)
+
+
+def test_retrieve_of_a_comparison_shows_pages_of_both_years_in_turn(tmp_path: Path) -> None:
+    documents = {
+        f"northport_{year}.pdf": [
+            Section("fee", "Fees", [f"The mooring fee is {year - 1980} crowns.", *filler("fee", 30)]),
+            Section("rope", "Ropes", [f"Ropes cost {year - 1990} crowns and the fee is waived.", *filler("rope", 30)]),
+        ]
+        for year in (2020, 2021)
+    }
+    store, _ = publish(tmp_path, documents)
+    result = retrieve("How did the Northport mooring fee change from 2020 to 2021?", store, settings=SETTINGS)
+    assert {page.doc_id for page in result.pages[:2]} == set(documents)
+    assert [page.score for page in result.pages] == sorted((page.score for page in result.pages), reverse=True)
+
+
+def test_retrieve_by_section_number_finds_the_section_of_that_number(tmp_path: Path) -> None:
+    sections = [
+        Section(f"s{number}", f"{number} Rules of part {number}", filler(f"part {number}", 9)) for number in range(1, 9)
+    ]
+    store, _ = publish(tmp_path, {"rules.pdf": sections})
+    found = retrieve("What does section 6 say?", store, settings=SETTINGS)
+    assert found.nodes[0].title == "6 Rules of part 6"
