@@ -1,15 +1,15 @@
 """What an index no longer needs: a plan as data, and its execution. Never touches what a release or a reader holds.
 
-Where no lock keeps publishers away (a bucket), what is to go is first written down as `condemned`, see there.
+What is to go is first written down as `condemned`, see there.
 """
 
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pageindex_local.errors import ConflictError, CorruptIndexError
+from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError
 from pageindex_local.ids import DOC_KEY_PATTERN
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.condemned import Condemned, read_condemned, write_condemned
@@ -18,7 +18,7 @@ from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes
 from pageindex_local.store.reader import read_record
 from pageindex_local.store.records import Lease
 
-_MOMENT_S = 60.0  # more than anybody needs between two steps, as a reader between reading CURRENT and its lease
+_MOMENT_S = 60.0  # more than anybody needs between two steps, as in a trial of the medium
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,9 @@ def _plan(store: IndexStore, keep_releases: int | None, condemned: Condemned) ->
     keep = max(1, store.settings.keep_releases if keep_releases is None else keep_releases)
     names = store.releases()
     leased, expired = _read_leases(store)
-    held = [name for name in names if name in leased or _was_live_lately(store, names, name)]
     first_kept = len(names) - len(names[-keep:])
-    if held:
-        first_kept = min(names.index(held[0]), first_kept)
     first_kept = max([first_kept, *(names.index(name) + 1 for name in condemned.releases if name in names[:-1])])
+    first_kept = min([first_kept, *(names.index(name) for name in leased if name in names)])
     kept = names[first_kept:]
     pinned = {(doc_key, entry.version_id) for name in kept for doc_key, entry in store.release(name).documents.items()}
     versions: list[tuple[str, str]] = []
@@ -108,7 +106,7 @@ def apply_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
         StoreError: the disk refused.
     """
     with store.publishing():
-        plan = plan_gc(store, keep_releases) if store.files.has_locks else _condemn(store, keep_releases)
+        plan = _condemn(store, keep_releases)
         for name in plan.releases:
             store.files.remove(store.layout.release(name))
         store.files.settle(store.layout.releases)
@@ -116,37 +114,59 @@ def apply_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
             _remove_version(store, doc_key, version_id)
         for path in (*plan.leftovers, *plan.search, *plan.leases):
             store.files.remove(path)
+        if store.files.has_locks:
+            store.files.remove(store.layout.condemned)  # no other gc can be at work with it
         return plan
 
 
 def _condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
-    """A plan that no publisher can cross any more, because its list is out and CURRENT was swapped after that."""
+    """A plan that no publisher and no reader can cross any more.
+
+    Its list is out; where no lock keeps publishers away CURRENT was swapped after that; and then the leases were read
+    once more.
+    """
     deadline = time.monotonic() + store.settings.lock_timeout_s
     while True:
-        condemned, before = read_condemned(store.files, store.layout)
-        live = store.live()
-        plan = _plan(store, keep_releases, condemned)
-        if live is None or not (plan.releases or plan.versions):
-            return plan
-        write_condemned(store.files, store.layout, Condemned(releases=plan.releases, versions=plan.versions), before)
         try:
-            release_files.write_release(store.files, store.layout, live, dict(live[0].documents), "gc")
-        except ConflictError:
-            if time.monotonic() > deadline:
+            return _try_to_condemn(store, keep_releases)
+        except (ConflictError, IndexNotFoundError):  # a publisher or another gc was quicker
+            if store.files.has_locks or time.monotonic() > deadline:
                 raise
-            continue
+
+
+def _try_to_condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
+    condemned, before = read_condemned(store.files, store.layout)
+    live = store.live()
+    plan = _plan(store, keep_releases, condemned)
+    if live is None or not (plan.releases or plan.versions):
         return plan
+    write_condemned(store.files, store.layout, _join(store, condemned, plan), before)
+    if not store.files.has_locks:
+        release_files.write_release(store.files, store.layout, live, dict(live[0].documents), "gc")
+    again = _plan(store, keep_releases, condemned)
+    return replace(
+        plan,
+        releases=tuple(name for name in plan.releases if name in again.releases),
+        versions=tuple(version for version in plan.versions if version in again.versions),
+    )
 
 
-def _was_live_lately(store: IndexStore, names: tuple[str, ...], name: str) -> bool:
-    """Whether a release was the live one when a reader may have taken it and not yet left its lease."""
-    place = names.index(name) + 1
-    if place == len(names):
-        return True
-    with suppress(FileNotFoundError):
-        ended = store.files.modified_time(store.layout.release(names[place]))
-        return ended > time.time() - min(_MOMENT_S, store.settings.grace_s)
-    return False
+def _join(store: IndexStore, condemned: Condemned, plan: GcPlan) -> Condemned:
+    """The next list. What another gc may be removing at this moment stays on it, until it is gone.
+
+    But for what somebody pinned before the other gc had swapped CURRENT: that gc has planned anew, or died.
+    """
+    names = store.releases()
+    outside = [store.release(name) for name in names if name not in condemned.releases]
+    pinned = {(doc_key, entry.version_id) for release in outside for doc_key, entry in release.documents.items()}
+    there = {
+        (doc_key, version_id)
+        for doc_key in {doc_key for doc_key, _ in condemned.versions}
+        for version_id in store.begun_version_ids(doc_key)
+    }
+    releases = [name for name in names if name in condemned.releases or name in plan.releases]
+    versions = (set(condemned.versions) & there - pinned) | set(plan.versions)
+    return Condemned(releases=tuple(releases), versions=tuple(sorted(versions)))
 
 
 def _dead_releases(store: IndexStore) -> list[Path]:

@@ -113,9 +113,13 @@ class IndexStore:
         if live is not None and (self._cached_chain is None or self._cached_chain[0] != live[1]):
             self.chain()
         sha256 = self._cached_chain[1].hashes.get(name) if live is not None and self._cached_chain else None
-        if sha256 is None or not self.files.exists(self.layout.release(name)):
-            raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
-        return release_files.read_release(self.files, self.layout, name, sha256)[0]
+        if sha256 is not None and self.files.exists(self.layout.release(name)):
+            try:
+                return release_files.read_release(self.files, self.layout, name, sha256)[0]
+            except CorruptIndexError:
+                if self.files.exists(self.layout.release(name)):
+                    raise
+        raise IndexNotFoundError("there is no such release", subject=name, next_step="See `release list`.")
 
     def releases(self) -> tuple[str, ...]:
         """Names of all releases that are or were live and are still kept, oldest first."""
@@ -335,7 +339,10 @@ class IndexStore:
     def lease(self, release: Release) -> Iterator[None]:
         """Keep gc away from everything a release pins while the block runs (at most `settings.lease_s` seconds).
 
-        On a medium that cannot be written there is no gc either, and no lease is needed.
+        Where it cannot be written the block runs without: on a read-only medium there is no gc either.
+
+        Raises:
+            IndexNotFoundError: a newer release is live, and gc has just removed this one.
         """
         path = self.layout.leases / f"{release.name}-{secrets.token_hex(8)}.json"
         lease = Lease(release=release.name, expires=time.time() + self.settings.lease_s)
@@ -346,12 +353,28 @@ class IndexStore:
             yield
             return
         try:
+            self._outlast_gc(release)
             yield
         finally:
             with suppress(OSError, StoreError):
                 self.files.remove(path)
 
     # Inside
+
+    def _outlast_gc(self, release: Release) -> None:
+        """Make sure that no gc removes a release whose lease was just written.
+
+        A live release was live when any gc at work made its plan, and no plan drops that. For another the list of what
+        is condemned decides: gc reads the leases once more after it has written the list.
+        """
+        pointer = release_files.read_pointer(self.files, self.layout)
+        if pointer is not None and pointer.release == release.name:
+            return
+        going = condemned.read_condemned(self.files, self.layout)[0].releases
+        if release.name in going or not self.files.exists(self.layout.release(release.name)):
+            raise IndexNotFoundError(
+                "this release has just been removed by gc", subject=release.name, next_step="Run the command again."
+            )
 
     def _join(
         self, live: tuple[Release, str] | None, changes: Mapping[str, VersionRef | None]
@@ -399,9 +422,16 @@ class IndexStore:
         pointer = release_files.read_pointer(self.files, self.layout)
         if pointer is None:
             return None
-        if self._cached is None or self._cached[0] != pointer.sha256:
-            release, sha256 = release_files.read_release(self.files, self.layout, pointer.release, pointer.sha256)
-            self._cached = (sha256, release)
+        while self._cached is None or self._cached[0] != pointer.sha256:
+            try:
+                release, sha256 = release_files.read_release(self.files, self.layout, pointer.release, pointer.sha256)
+            except CorruptIndexError:
+                # Between the two reads a release may have followed and gc have taken this one.
+                before, pointer = pointer, release_files.read_pointer(self.files, self.layout)
+                if pointer is None or pointer == before:
+                    raise
+            else:
+                self._cached = (sha256, release)
         if self._cached[1].name != pointer.release:
             raise CorruptIndexError(f"names release {pointer.release}", subject=str(self.layout.current))
         return self._cached[1], pointer.sha256
@@ -417,9 +447,13 @@ class IndexStore:
         name = live[0].name if live else None
         if name == expected_parent:
             return
-        before = self.release(expected_parent).documents if expected_parent is not None else {}
         after = live[0].documents if live else {}
-        disputed = sorted(key for key in changes if before.get(key) != after.get(key))
+        try:
+            before = self.release(expected_parent).documents if expected_parent is not None else {}
+        except IndexNotFoundError:  # gc removed it; but a version knows on which one it was built
+            disputed = sorted(key for key, ref in changes.items() if not self._is_built_on(after.get(key), ref))
+        else:
+            disputed = sorted(key for key in changes if before.get(key) != after.get(key))
         if live is None or disputed or exact:
             subject = after[disputed[0]].doc_id if disputed and disputed[0] in after else ", ".join(disputed[:1])
             raise ConflictError(
@@ -428,6 +462,12 @@ class IndexStore:
                 subject=subject or str(self.layout.folder),
                 next_step="Run the command again; finished model calls are not repeated.",
             )
+
+    def _is_built_on(self, entry: ReleaseEntry | None, ref: VersionRef | None) -> bool:
+        if ref is None:
+            return False
+        version = self.open_version(ref.doc_key, ref.version_id, ref.entry.manifest_sha256)
+        return version.manifest.parent_version == (entry.version_id if entry else None)
 
     def _parent(self, doc_key: str, version_id: str | None) -> tuple[StoredVersion | None, dict[str, Tombstone]]:
         if version_id is None:

@@ -70,7 +70,7 @@ class Layout:
 
     @property
     def condemned(self) -> Path:
-        """The file in which gc says, in a bucket, what it is about to remove."""
+        """The file in which gc says what it is about to remove."""
         return self.folder / "condemned.json"
 
     @property

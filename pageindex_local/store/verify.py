@@ -14,6 +14,7 @@ from pageindex_local.ids import DOC_KEY_PATTERN, NODE_ID_PATTERN, own_hash, sha2
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.store import layout as names
 from pageindex_local.store import releases as release_files
+from pageindex_local.store.condemned import read_condemned
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import (
     MANIFEST,
@@ -110,6 +111,10 @@ def _check_releases(store: IndexStore, found: _Findings) -> None:
     else:
         live = int(pointer.release) if pointer else 0
     found.files += pointer is not None
+    try:
+        read_condemned(files, layout)
+    except (CorruptIndexError, FormatVersionError) as error:
+        found.add(layout.condemned, error)
     expected: tuple[str, str] | None = (pointer.release, pointer.sha256) if pointer else None
     for number in reversed(numbers):
         name = release_name(number)

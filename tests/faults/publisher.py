@@ -38,6 +38,8 @@ def publish_for_ever(root: Path) -> None:
 
 def main() -> None:
     """Start a child for each line of input."""
+    # Tried once for all: children are killed too early to spend their time on it.
+    make_store(Path(sys.argv[1])).files.check_medium(Path(sys.argv[1]), allow_network_disk=False)
     for _ in sys.stdin:
         child = os.fork()
         if child == 0:

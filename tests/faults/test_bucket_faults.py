@@ -1,17 +1,19 @@
 """Every operation of every change to an index in a bucket is a place to die, to fail, or to lose the answer."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pageindex_local.errors import ConflictError, PageindexError
+from pageindex_local.errors import ConflictError, IndexNotFoundError, PageindexError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.store.bundle import export_bundle, import_bundle
 from pageindex_local.store.gc import apply_gc
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.objects import BucketFiles
 from pageindex_local.store.places import BucketPath
+from pageindex_local.store.records import Release
 from pageindex_local.store.verify import verify_index
 from tests.faults.bucket import Counter, MemoryBucket, cut, deny, fail
 from tests.faults.disk import PowerCut
@@ -273,18 +275,51 @@ def test_reader_beside_publication_and_gc_reads_one_release() -> None:
     start = prepared()
     key = make_doc_key("pump.md")
 
+    outcomes = []
+
     def read(store: IndexStore) -> None:
         release = store.require_current()
-        with store.lease(release):
-            texts = {store.open_document(release, key).pages()[0].text for _ in range(2)}
-        assert len(texts) == 1
+        try:
+            with store.lease(release):
+                texts = {store.open_document(release, key).pages()[0].text for _ in range(2)}
+            assert len(texts) == 1
+            outcomes.append("read")
+        except IndexNotFoundError as error:
+            assert "removed by gc" in error.problem  # noqa: PT017 - most interruptions are not seen at all
+            outcomes.append("told")
 
     def replace(store: IndexStore) -> None:
-        store = open_store(store.files._bucket, grace_s=60)  # type: ignore[attr-defined]
         publish_sections(store, sample_sections("later"))
         apply_gc(store, keep_releases=1)
 
     assert between_any_two(start, read, replace, lambda bucket, conflict, when: None) > 5
+    assert outcomes.count("read") > outcomes.count("told") > 0
+
+
+def test_gc_beside_a_reader_who_comes_meanwhile_never_takes_what_he_reads() -> None:
+    """Before any operation of gc a reader opens an old release, and reads it once gc has ended."""
+    start = prepared()
+    key = make_doc_key("pump.md")
+    outcomes = []
+    with contextlib.ExitStack() as readers:
+
+        def open_old(store: IndexStore) -> None:
+            try:
+                release = store.release("000001")
+                readers.enter_context(store.lease(release))
+            except IndexNotFoundError:
+                outcomes.append("told")
+            else:
+                opened.append(release)
+
+        def check(bucket: MemoryBucket, conflict: Exception | None, when: str) -> None:
+            if opened:
+                assert open_store(bucket).open_document(opened.pop(), key).pages(), when
+                outcomes.append("read")
+
+        opened: list[Release] = []
+        between_any_two(start, lambda store: apply_gc(store, keep_releases=1), open_old, check)
+    assert {"read", "told"} == set(outcomes)
 
 
 def test_version_whose_writer_died_is_no_version_and_its_number_is_not_given_again() -> None:

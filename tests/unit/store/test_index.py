@@ -18,6 +18,7 @@ from pageindex_local.errors import (
 from pageindex_local.ids import make_doc_key
 from pageindex_local.records import Line, Page
 from pageindex_local.store.disk import LocalFiles
+from pageindex_local.store.gc import apply_gc
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import NODES, PAGES, TREE
 from pageindex_local.tree.match_report import Added, MatchReport
@@ -339,3 +340,18 @@ def test_layout_unsafe_collection_name_is_refused(tmp_path: Path, collection: st
 def test_layout_unsafe_document_key_is_refused(tmp_path: Path, doc_key: str) -> None:
     with pytest.raises(IndexNotFoundError):
         make_store(tmp_path).version_ids(doc_key)
+
+
+def test_publish_computed_from_a_release_that_gc_removed_goes_by_the_versions(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    publish_sections(store, sample_sections("one"))
+    ref = write_sections(store, sample_sections("mine"), "valve.md")
+    other = write_sections(store, sample_sections("lost"))
+    publish_sections(store, sample_sections("two"))
+    apply_gc(make_store(tmp_path, grace_s=3_600), keep_releases=1)
+
+    release = store.publish({ref.doc_key: ref}, expected_parent="000001")
+
+    assert set(release.documents) == {PUMP, make_doc_key("valve.md")}
+    with pytest.raises(ConflictError):
+        store.publish({other.doc_key: other}, expected_parent="000001")

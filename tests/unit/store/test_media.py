@@ -114,8 +114,7 @@ def refuse(number: int) -> Callable[..., None]:
         (Path, "rename", refuse(errno.EXDEV), "cannot rename a folder"),
         (os, "fsync", refuse(errno.EINVAL), "cannot make a file durable"),
         (media, "_another_process", lambda path: 0, "one lock to two processes"),
-        (media, "_another_process", lambda path: 3, "keeps a lock"),
-        (media.FileLock, "acquire", refuse(errno.ENOLCK), "cannot lock"),
+        (FileLock, "acquire", refuse(errno.ENOLCK), "cannot lock"),
     ],
 )
 def test_try_folder_where_something_does_not_hold_says_what(
