@@ -72,10 +72,11 @@ def passes_controls(asked: Sequence[Candidate], named: Collection[int]) -> bool:
 def passes_decoys(asked: Sequence[Candidate], picks: Sequence[tuple[int, int]]) -> bool:
     """Whether titles were judged: local numbers of passages, and of the titles chosen for them, both from 1.
 
-    Of ten titles at most one may be that of another passage; a guesser chooses one in four.
+    Of eight titles at most one may be that of another passage; a guesser chooses one in three or four.
     """
-    wrong = sum(asked[number - 1].titles[choice - 1] == asked[number - 1].decoy for number, choice in picks)
-    return wrong <= len(picks) // 10
+    decoyed = [(asked[number - 1], choice) for number, choice in picks if asked[number - 1].decoy]
+    wrong = sum(candidate.titles[choice - 1] == candidate.decoy for candidate, choice in decoyed)
+    return wrong <= len(decoyed) // 8
 
 
 def _plain_lines(headings: Sequence[Heading], lines: Sequence[Line], end: int) -> list[int]:

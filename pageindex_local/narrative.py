@@ -6,7 +6,7 @@ of words of its passage. Calls no model.
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from math import sqrt
 
@@ -23,8 +23,8 @@ _LONG_TOKENS = 6_000  # a stretch without candidates is narrative from here on: 
 _PASSAGE_TOKENS = 3_000  # at most; the shortest has a third of it
 _WINDOW_STEMS = 120  # how far the words before and after a border are compared, as in TextTiling
 _RANKS = 8
-_SHOWN_WORDS = 14
-_SHOWN_CHARS = 90
+_SHOWN_WORDS = 30
+_REACH = 4  # passages before and after from which a decoy is taken: an edit farther away changes no question
 _CONFIDENCE = 0.3
 
 
@@ -88,7 +88,7 @@ def _take(stems: Sequence[Sequence[str]], order: range) -> Iterator[str]:
 
 
 def _describe(document: ParsedDocument, starts: Sequence[int], end: int, level: int) -> list[Candidate]:
-    """One candidate a passage. The decoy is a title of the passage before (of the next one for the first)."""
+    """One candidate a passage, with a decoy where a passage near it is about something else altogether."""
     if not starts:
         return []
     page_starts = [page.first_line for page in document.pages]
@@ -98,12 +98,21 @@ def _describe(document: ParsedDocument, starts: Sequence[int], end: int, level: 
     for index, (number, text, own) in enumerate(zip(starts, texts, choices, strict=True)):
         if not own:
             continue
-        others = choices[index - 1] if index else choices[1] if len(choices) > 1 else []
-        decoy = next((title for title in others if title not in own), "")
+        decoy = _find_decoy(choices, index, set(content_words(text)))
         titles = tuple(sorted({*own, decoy} - {""}, key=text_tie))
-        beginning = clean_title(" ".join(text[:500].split()[:_SHOWN_WORDS]))[:_SHOWN_CHARS]
+        beginning = clean_title(" ".join(text[:1_000].split()[:_SHOWN_WORDS]))
         listed = "".join(f"\n   {place} {title}" for place, title in enumerate(titles, 1))
         page_number = bisect_right(page_starts, number)
         heading = Heading(own[0], level, (number, number), page_number, Origin.DERIVED, _CONFIDENCE, NodeKind.PART)
         found.append(Candidate(heading, f"{beginning}{listed}", False, titles=titles, decoy=decoy))
     return found
+
+
+def _find_decoy(choices: Sequence[Sequence[str]], index: int, own_stems: Collection[str]) -> str:
+    """The best title of the nearest passage that has mostly other words, empty if there is none."""
+    near = sorted(range(max(index - _REACH, 0), min(index + _REACH + 1, len(choices))), key=lambda at: abs(at - index))
+    for at in near:
+        stems = content_words(choices[at][0]) if choices[at] else []
+        if stems and 2 * sum(stem in own_stems for stem in stems) <= len(stems):
+            return choices[at][0]
+    return ""

@@ -21,6 +21,7 @@ _USABLE_OUTLINE = 0.4
 _USABLE_TOC = 0.6
 _COARSE_PAGES = 8.0
 _LONG_LEAF_PAGES = 4
+_OPEN_PAGES = 20  # a chapter of a book may have no heading for so long; beyond that one may have been missed
 _FORM_SHARE = 0.8
 _DOTTED_SHARE = 0.2
 _NUMBERED_ENTRIES = 5
@@ -59,7 +60,7 @@ def fuse_sources(document: ParsedDocument, sources: Sources, settings: TreeSetti
         for name, result in (("outline", sources.outline), ("toc", sources.toc), ("layout", sources.layout))
     )
     candidates = _unite(headings, sources.layout.candidates, sources.layout.headings)
-    return HeadingEvidence(headings, candidates, reports, _open_regions(document, headings, settings))
+    return HeadingEvidence(headings, candidates, reports, _open_regions(document, headings))
 
 
 def _choose_base(
@@ -232,8 +233,8 @@ def _unite(*groups: Sequence[Heading]) -> tuple[Heading, ...]:
     return tuple(by_line[line] for line in sorted(by_line))
 
 
-def _open_regions(document: ParsedDocument, headings: Sequence[Heading], settings: TreeSettings) -> tuple[Span, ...]:
-    """Stretches longer than a node may be that hold no heading."""
+def _open_regions(document: ParsedDocument, headings: Sequence[Heading]) -> tuple[Span, ...]:
+    """Long stretches that hold no heading, or all of a document that has none."""
     starts = [0, *(heading.span[0] for heading in headings), document.line_count]
     first_lines = [page.first_line for page in document.pages]
     regions = []
@@ -241,6 +242,6 @@ def _open_regions(document: ParsedDocument, headings: Sequence[Heading], setting
         if end <= start:
             continue
         pages = bisect_right(first_lines, end - 1) - bisect_right(first_lines, start) + 1
-        if pages > settings.max_pages_per_node or not headings:
+        if pages > _OPEN_PAGES or not headings:
             regions.append((start, end))
     return tuple(regions)

@@ -30,7 +30,7 @@ SUBJECTS = {
 LINKS = ("was seen by", "stood beside", "came before", "belongs to", "weighed more than", "went under", "kept")
 
 
-def _story(paragraphs: int, seed: int = 1) -> list[str]:
+def story_text(paragraphs: int, seed: int = 1) -> list[str]:
     """Paragraphs without any heading, a quarter of them in turn about each subject."""
     choose = random.Random(seed)
     found = []
@@ -44,7 +44,7 @@ def _story(paragraphs: int, seed: int = 1) -> list[str]:
     return found
 
 
-def _numbered(sections: int) -> str:
+def numbered_text(sections: int) -> str:
     """A text with numbered headings that stand alone; layout evidence, so that a model is asked about each."""
     choose = random.Random(3)
     parts = []
@@ -86,7 +86,7 @@ def _first_titles(request: GenerationRequest) -> str:
 def test_build_with_a_model_that_always_fails_has_the_evidence_and_warns(
     tmp_path: Path, settings: Settings, fault: Fault
 ) -> None:
-    text = _numbered(60)
+    text = numbered_text(60)
     by_evidence = _build(tmp_path, text, _with_strategy("layout"), FunctionModel(_shortest))
     faulty = FaultyModel(FunctionModel(_shortest), dict.fromkeys(range(1_000), fault))
     draft = _build(tmp_path, text, settings, faulty)
@@ -104,7 +104,7 @@ def test_build_with_one_bad_answer_asks_again_and_warns_of_nothing(tmp_path: Pat
         return "\n".join(f"{n}:1" for n, line in enumerate(lines, 1) if "Of Barrel" in line)
 
     faulty = FaultyModel(FunctionModel(careful), {0: Fault.BAD_JSON})
-    draft = _build(tmp_path, _numbered(60), settings, faulty)
+    draft = _build(tmp_path, numbered_text(60), settings, faulty)
     assert draft.warnings == ()
     assert sum(node.title.split(".")[0].isdigit() for node in draft.tree.walk()) == 60
 
@@ -112,7 +112,7 @@ def test_build_with_one_bad_answer_asks_again_and_warns_of_nothing(tmp_path: Pat
 def test_build_with_a_dead_engine_fails(tmp_path: Path, settings: Settings) -> None:
     faulty = FaultyModel(FunctionModel(_shortest), {0: Fault.RAISE})
     with pytest.raises(ModelError):
-        _build(tmp_path, _numbered(20), settings, faulty)
+        _build(tmp_path, numbered_text(20), settings, faulty)
 
 
 def test_build_of_narrative_has_passages_under_titles_the_model_chose(tmp_path: Path, settings: Settings) -> None:
@@ -136,7 +136,7 @@ def test_build_of_narrative_has_passages_under_titles_the_model_chose(tmp_path: 
         return "\n".join(f"{number}:{place}" for number, place in picks) or "none"
 
     model = FunctionModel(reader, strength="capable")
-    draft = _build(tmp_path, "\n\n".join(_story(240)), settings, model)
+    draft = _build(tmp_path, "\n\n".join(story_text(240)), settings, model)
     chosen = [node for node in draft.tree.walk() if node.origin is Origin.MODEL]
     assert [_subject(node.title) for node in chosen] == list(SUBJECTS)
     assert draft.warnings == ()
@@ -152,7 +152,7 @@ def _subject(text: str) -> str:
 def test_build_of_narrative_has_grounded_titles_whatever_the_model_says(
     tmp_path: Path, settings: Settings, answer: Callable[[GenerationRequest], str]
 ) -> None:
-    draft = _build(tmp_path, "\n\n".join(_story(240)), settings, FunctionModel(answer))
+    draft = _build(tmp_path, "\n\n".join(story_text(240)), settings, FunctionModel(answer))
     nodes = list(draft.tree.walk())
     assert len(nodes) >= 3
     for node in nodes:
@@ -161,14 +161,14 @@ def test_build_of_narrative_has_grounded_titles_whatever_the_model_says(
 
 
 def test_build_of_narrative_by_a_guesser_keeps_passages_and_says_why(tmp_path: Path, settings: Settings) -> None:
-    draft = _build(tmp_path, "\n\n".join(_story(240)), settings, FunctionModel(_first_titles))
+    draft = _build(tmp_path, "\n\n".join(story_text(240)), settings, FunctionModel(_first_titles))
     assert {node.kind for node in draft.tree.walk()} == {NodeKind.PART}
     assert len(draft.tree.nodes) >= 8
     assert any("titles of other passages" in warning for warning in draft.warnings)
 
 
 def test_build_of_narrative_after_an_edit_keeps_other_titles_and_ids(tmp_path: Path, settings: Settings) -> None:
-    story = _story(400)
+    story = story_text(400)
     before = _build(tmp_path, "\n\n".join(story), settings, FunctionModel(_first_titles))
     story[3] += " Nobody had oiled the crane for years, and its driver said so every day of that spring."
     after = _build(tmp_path, "\n\n".join(story), settings, FunctionModel(_first_titles))
@@ -178,8 +178,24 @@ def test_build_of_narrative_after_an_edit_keeps_other_titles_and_ids(tmp_path: P
     assert len(first - second) <= 3
 
 
+def test_build_auto_asks_a_capable_model_about_narrative_and_a_small_one_never(tmp_path: Path) -> None:
+    text = "\n\n".join(story_text(240))
+    capable = FunctionModel(_shortest, strength="capable")
+    small = FunctionModel(_shortest, strength="small")
+    _build(tmp_path, text, _with_strategy("auto"), capable)
+    flat = _build(tmp_path, text, _with_strategy("auto"), small)
+    assert {request.purpose for request in capable.history} == {"passages"}
+    assert small.history == []
+    assert len(flat.tree.roots) == len(flat.tree.nodes) > 1
+    assert all(is_grounded(node.title, span_text(flat.document, node.span)) for node in flat.tree.walk())
+    assert [_subject(node.title) for node in flat.tree.walk()][:: len(flat.tree.nodes) - 1] == [
+        "harbour crane",
+        "tide table",
+    ]
+
+
 def test_build_of_one_endless_line_has_parts_within_limits(tmp_path: Path, settings: Settings) -> None:
-    text = " ".join(_story(1_400))
+    text = " ".join(story_text(1_400))
     assert "\n" not in text
     assert len(text) > 500_000
     draft = _build(tmp_path, text, settings, FunctionModel(_first_titles))

@@ -22,7 +22,7 @@ def test_key_phrases_share_no_word() -> None:
 
 
 def test_key_phrases_of_text_that_repeats_nothing_are_none() -> None:
-    assert key_phrases("One ship came. Another left. Nobody waited.") == []
+    assert key_phrases("One ship came. Another left. Nobody waited.", 3) == []
 
 
 def test_title_choices_are_grounded_for_words_in_any_order() -> None:
