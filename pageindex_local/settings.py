@@ -43,6 +43,7 @@ class TreeSettings(_Section):
     chunk_candidates: int = Field(gt=0, le=200)
     batch_chunks: int = Field(gt=0)
     attempts: int = Field(ge=1, le=5)
+    control_questions: bool
 
 
 class SummarySettings(_Section):

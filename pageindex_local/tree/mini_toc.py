@@ -80,7 +80,7 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
     for _ in range(settings.attempts):
         if not pending:
             break
-        pending = _ask_once(model, pending, results)
+        pending = _ask_once(model, pending, results, settings)
     return tuple(results[chunk.chunk_id] for chunk in chunks)
 
 
@@ -112,7 +112,10 @@ def request_mini_toc(chunk: Chunk) -> GenerationRequest:
 
 
 def _ask_once(
-    model: TextModel, pending: Sequence[tuple[Chunk, GenerationRequest]], results: dict[str, MiniToc]
+    model: TextModel,
+    pending: Sequence[tuple[Chunk, GenerationRequest]],
+    results: dict[str, MiniToc],
+    settings: TreeSettings,
 ) -> list[tuple[Chunk, GenerationRequest]]:
     """Ask for every pending chunk, file what can be used, and give back what has to be asked again and fits."""
     generations = model.generate([request for _, request in pending])
@@ -120,7 +123,8 @@ def _ask_once(
     for (chunk, request), generation in zip(pending, generations, strict=True):
         calls = request.attempt + 1
         try:
-            results[chunk.chunk_id] = _judge(chunk, _read(generation, len(chunk.candidates)), calls)
+            picks = _read(generation, len(chunk.candidates))
+            results[chunk.chunk_id] = _judge(chunk, picks, calls, is_checked=settings.control_questions)
         except ValueError as error:
             problem = f"the model's answer could not be used ({error})"
             results[chunk.chunk_id] = _fall_back(chunk, problem, calls)
@@ -136,7 +140,7 @@ def _read(generation: Generation, count: int) -> list[tuple[int, int]]:
     return parse_picks(generation.text, count)
 
 
-def _judge(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> MiniToc:
+def _judge(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int, *, is_checked: bool) -> MiniToc:
     """What the answer says where it passes the controls, else the evidence.
 
     A chunk is not asked about again for that: a model that does not judge would pass in the end by chance.
@@ -150,9 +154,11 @@ def _judge(chunk: Chunk, picks: Sequence[tuple[int, int]], calls: int) -> MiniTo
             if choice > len(asked[number - 1].titles):
                 raise ValueError(f"passage {number} has no title {choice}")
         return (
-            _from_titles(chunk, picks, calls) if passes_decoys(asked, picks) else _fall_back(chunk, CHOSE_DECOYS, calls)
+            _from_titles(chunk, picks, calls)
+            if not is_checked or passes_decoys(asked, picks)
+            else _fall_back(chunk, CHOSE_DECOYS, calls)
         )
-    if passes_controls(asked, {number for number, _ in picks}):
+    if not is_checked or passes_controls(asked, {number for number, _ in picks}):
         return _from_picks(chunk, picks, calls)
     return _fall_back(chunk, FAILED_CONTROLS, calls)
 

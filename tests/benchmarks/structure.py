@@ -1,7 +1,8 @@
 """Structure benchmark: trees built from PDFs are compared with the outlines their authors wrote.
 
     python -m tests.benchmarks.structure DATASET [--strategy S] [--hide-outline] [--cut-contents] [--model M]
-                                         [--cache FILE] [--only NAME] [--out DIR] [--json] [--jobs N] [--misses]
+                                         [--cache FILE] [--no-controls] [--max-pages-per-node N] [--only NAME]
+                                         [--out DIR] [--json] [--jobs N] [--misses]
 
 DATASET is a folder name under the shared data or a path; it holds PDFs and gold.json ({"file.pdf": [[level, title,
 page], ...]}). Every tree is also checked against the tree invariants. Pages a second count processor time of one core,
@@ -58,6 +59,8 @@ class Options:
     cut_contents: bool
     model: str
     cache: str
+    control_questions: bool
+    max_pages_per_node: int
     out: str
     misses: bool
 
@@ -102,6 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.cut_contents,
         arguments.model,
         arguments.cache,
+        not arguments.no_controls,
+        arguments.max_pages_per_node,
         arguments.out,
         arguments.misses,
     )
@@ -131,6 +136,8 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--cut-contents", action="store_true", help="pages with printed contents are taken out")
     parser.add_argument("--model", default="", help="an entry, a GGUF or `perfect`; without, none is asked")
     parser.add_argument("--cache", default="", help="keep answers of the model in this file, and use them")
+    parser.add_argument("--no-controls", action="store_true", help="the model's answers count whatever it calls text")
+    parser.add_argument("--max-pages-per-node", type=int, default=0, help="0: as the settings say")
     parser.add_argument("--only", default="", help="files with this in their name")
     parser.add_argument("--out", default="", help="write trees in PageIndex's form into this folder")
     parser.add_argument("--json", action="store_true")
@@ -142,7 +149,11 @@ def _read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def _run_file(task: tuple[str, list[list[Any]], Options]) -> FileResult:
     path, gold_rows, options = Path(task[0]), task[1], task[2]
     gold = [Entry(int(level), str(title), int(page)) for level, title, page in gold_rows]
-    overrides: dict[str, dict[str, Any]] = {"tree": {"strategy": options.strategy}}
+    overrides: dict[str, dict[str, Any]] = {
+        "tree": {"strategy": options.strategy, "control_questions": options.control_questions}
+    }
+    if options.max_pages_per_node:
+        overrides["tree"]["max_pages_per_node"] = options.max_pages_per_node
     if options.model and options.model != PERFECT:
         overrides["model"] = {"name": options.model}
     settings = read_settings(overrides=overrides)

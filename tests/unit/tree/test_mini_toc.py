@@ -146,6 +146,15 @@ def test_build_answer_that_names_plain_text_keeps_the_evidence_without_another_c
     assert (part.calls, part.problem) == (1, FAILED_CONTROLS)
 
 
+def test_build_without_control_questions_counting_takes_any_answer() -> None:
+    printed = print_blocks(["# 1 Cats", *PARAGRAPH, "# 1.1 Coat", *PARAGRAPH])
+    chunks = cut_chunks(printed.document, HeadingEvidence((), printed.headings, ()), len, BY_MODEL)
+    everything = render_picks([(number, 1) for number in range(1, len(chunks[0].candidates) + 1)])
+    trusting = tree_settings(strategy="model", control_questions=False)
+    (part,) = build_mini_tocs(chunks, ScriptedModel([everything]), trusting)
+    assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
+
+
 def test_build_answer_that_leaves_plain_text_out_counts() -> None:
     printed = print_blocks(["# 1 Cats", *PARAGRAPH, "# 1.1 Coat", *PARAGRAPH])
     chunks = cut_chunks(printed.document, HeadingEvidence((), printed.headings, ()), len, BY_MODEL)
