@@ -16,7 +16,7 @@ from pageindex_local.build import BuildJob, Fingerprint, build_document, make_fi
 from pageindex_local.errors import EmptySourceError, PageindexError, StoreError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.fakes import ExtractiveModel
-from pageindex_local.llm.lazy import LazyModel
+from pageindex_local.llm.lazy import LazyModel, guess_strength
 from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import SourceFile, find_sources, read_source
 from pageindex_local.progress import NO_PROGRESS, Progress
@@ -398,8 +398,9 @@ def estimate_document(
 ) -> VersionDraft | None:
     """What building a document would give and cost, tried with a stand-in for the model; None where nothing is to do.
 
-    Calls are right up to retries and up to what the completion cache still holds; tokens are those of the stand-in's
-    tokenizer, within about a third of a real one's. Nothing is written to the index.
+    The stand-in is asked as a model of that strength would be. Calls are right up to retries and up to what the
+    completion cache still holds; tokens are those of the stand-in's tokenizer, within about a third of a real one's.
+    Nothing is written to the index.
 
     Raises:
         SourceError: the document cannot be read.
@@ -409,9 +410,9 @@ def estimate_document(
     job = planned.job(store)
     previous, reuse = read_previous(store, job, fingerprint)
     with tempfile.TemporaryDirectory() as folder:
-        context_tokens = settings.model.context_tokens
+        context_tokens, strength = settings.model.context_tokens, guess_strength(settings.model)
         stand_in = LazyModel(
-            lambda: ExtractiveModel(context_tokens=context_tokens),
+            lambda: ExtractiveModel(context_tokens=context_tokens, strength=strength),
             identity="estimate",
             cache_file=Path(folder) / "completions.sqlite",
         )

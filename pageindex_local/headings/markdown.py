@@ -17,7 +17,8 @@ from pageindex_local.records import Heading, Origin, ParsedDocument
 
 _FRONT_MATTER_LINES = 400  # a block that does not end by then is a thematic break, not front matter
 _FRONT_MATTER_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
-_ATTRIBUTES = re.compile(r"\s*\{:?\s*(?=[#.])(?:[#.][\w:.-]+\s*|[\w-]+=(?:\"[^\"]*\"|\S+?)\s*)+\}\s*$")
+# Attributes of pandoc, kramdown and others; `-` is pandoc's for a heading without a number.
+_ATTRIBUTES = re.compile(r"\s*\{:?\s*(?=[#.-])(?:[#.][\w:.-]+\s*|-\s*|[\w-]+=(?:\"[^\"]*\"|\S+?)\s*)+\}\s*$")
 _ATTRIBUTE_ID = re.compile(r"#([\w:.-]+)")
 _HTML_ID = re.compile(r"<\w+\s[^>]*?\b(?:id|name)\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 _MAY_BE_ANCHOR = re.compile(r"\{:?\s*[#.]|<\w+\s[^>]*\b(?:id|name)\s*=", re.IGNORECASE)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias, runtime_checkable
 
+CAPABLE_PARAMETERS = 3_000_000_000  # a model of so many is asked for more than a sentence, see `ModelDescription`
+
 
 class Capability(StrEnum):
     """What an engine can do beyond `generate`."""
@@ -23,7 +25,7 @@ class ModelDescription:
     """What identifies a model and its engine, as recorded in every version.
 
     `fingerprint` changes when the weights, the chat template or the engine build change. `context_tokens` is the window
-    for prompt and answer together. `strength` is `small` below about three thousand million parameters and `capable`
+    for prompt and answer together. `strength` is `small` below `CAPABLE_PARAMETERS` and `capable`
     above: callers choose how much they ask of a model by it. `sampling` names how tokens are drawn (temperature by
     attempt, seed), as far as a request does not say it.
     """

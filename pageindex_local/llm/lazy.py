@@ -12,6 +12,7 @@ from pathlib import Path
 from pageindex_local.errors import ModelError, ModelFileError
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.base import (
+    CAPABLE_PARAMETERS,
     Generation,
     GenerationRequest,
     ModelDescription,
@@ -136,6 +137,23 @@ def model_identity(settings: ModelSettings) -> str:
     weights = entry.sha256 or _ends_sha256(locate_file(entry))
     parts += [weights, entry.convert_to, describe_entry(entry), _engine_release()]
     return f"{entry.name} {hash_parts(parts)[:16]}"
+
+
+def guess_strength(settings: ModelSettings) -> str:
+    """The strength of the model that the settings name, as far as it shows without opening it.
+
+    A file whose entry does not say is judged by its size: half a byte a parameter is as small as weights get.
+
+    Raises:
+        SettingsError: no such model.
+        ModelFileError: its file is missing.
+    """
+    if settings.name == FAKE_MODEL:
+        return "small"
+    entry = find_model(settings.name)
+    if entry.strength or entry.url:
+        return entry.strength or "capable"
+    return "capable" if locate_file(entry).stat().st_size >= CAPABLE_PARAMETERS // 2 else "small"
 
 
 def _engine_release() -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from pageindex_local.errors import ModelError
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.base import (
+    CAPABLE_PARAMETERS,
     Capability,
     Generation,
     GenerationRequest,
@@ -32,7 +33,6 @@ from pageindex_local.llm.template import ChatTemplate
 from pageindex_local.settings import ModelSettings
 
 PROMPT_FORM = 1  # counts changes of how prompts are made from requests; part of the fingerprint
-CAPABLE_PARAMETERS = 3_000_000_000
 
 
 class LlamaCppModel:

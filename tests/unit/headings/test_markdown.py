@@ -83,6 +83,14 @@ def test_find_after_front_matter_skips_it_and_keeps_line_numbers() -> None:
     assert _headings("+++\ntitle = 'x'\n+++\n\n# Real") == [(1, "Real", (4, 5))]
 
 
+def test_find_heading_marked_as_unnumbered_drops_the_mark() -> None:
+    assert _headings("# Preface {-}\n\n# Notes {#notes -}\n\n# The sign {-1}") == [
+        (1, "Preface", (0, 1)),
+        (1, "Notes", (2, 3)),
+        (1, "The sign {-1}", (4, 5)),
+    ]
+
+
 def test_find_anchors_in_all_their_forms_by_line() -> None:
     text = (
         '# One {#one}\n\n<a name="two"></a>\n# Two\n\n# <a id="three"></a>Three\n\n'
