@@ -20,12 +20,14 @@ from pageindex_local.cli.options import (
     JsonOption,
     ModelOption,
     ReleaseOption,
+    check_choice,
     check_document,
     load_settings,
     open_store,
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_draft
+from pageindex_local.cli.trace_output import TERMINAL, write_trace
 from pageindex_local.errors import ModelFileError, QueryError
 from pageindex_local.wording.plain import plural
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from pageindex_local.store import IndexStore
     from pageindex_local.store.records import Release
 
+STRATEGIES = ("auto", "fulltext", "likelihood", "choice", "fused")
 QuestionArgument = Annotated[
     str, typer.Argument(metavar="QUESTION", help="The question, in quotes.", show_default=False)
 ]
@@ -46,7 +49,16 @@ DocOption = Annotated[
 ]
 PagesOption = Annotated[int | None, typer.Option("--pages", "-p", min=1, metavar="N", help="Pages to read at most.")]
 TraceOption = Annotated[
-    Path | None, typer.Option("--trace", metavar="FILE", help="Write every step of the search there, as JSON.")
+    Path | None,
+    typer.Option(
+        "--trace",
+        metavar="FILE",
+        help="Write every step there: JSON, a page if it ends with .html, - for the terminal.",
+    ),
+]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option("--strategy", "-s", metavar="NAME", help=f"Who judges sections: {', '.join(STRATEGIES)}."),
 ]
 NoModelOption = Annotated[
     bool, typer.Option("--no-model", metavar="", help="Search by full text and structure alone; no model is opened.")
@@ -100,6 +112,7 @@ def ask(
     conversation: ConversationOption = None,
     notes: NotesOption = None,
     trace: TraceOption = None,
+    strategy: StrategyOption = None,
     model: ModelOption = None,
     no_model: NoModelOption = False,
     config: ConfigOption = None,
@@ -109,7 +122,8 @@ def ask(
     from pageindex_local.query.conversation import read_conversation
 
     history = read_conversation(conversation) if conversation else []
-    settings = load_settings(config, model={"name": model})
+    check_choice("--strategy", strategy, STRATEGIES)
+    settings = load_settings(config, model={"name": model}, query={"strategy": strategy})
     place = Place(index, collection, release, tuple(doc or ()), pages, notes)
     with contextlib.ExitStack() as stack:
         asker = _open(stack, place, settings, model_name=model, no_model=no_model)
@@ -162,13 +176,15 @@ def retrieve(
     pages: PagesOption = None,
     notes: NotesOption = None,
     trace: TraceOption = None,
+    strategy: StrategyOption = None,
     model: ModelOption = None,
     no_model: NoModelOption = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages and sections that hold the answer, best first, without writing one."""
-    settings = load_settings(config, model={"name": model})
+    check_choice("--strategy", strategy, STRATEGIES)
+    settings = load_settings(config, model={"name": model}, query={"strategy": strategy})
     place = Place(index, collection, release, tuple(doc or ()), pages, notes)
     with contextlib.ExitStack() as stack:
         asker = _open(stack, place, settings, model_name=model, no_model=no_model)
@@ -230,7 +246,7 @@ class Asker:
             **more,
         )
         if trace is not None:
-            steps.write(trace)
+            write_trace(steps, trace, self.store, self.release)
         return result.model_copy(update={"notices": (*result.notices, self.missing)}) if self.missing else result
 
 
@@ -319,5 +335,5 @@ def _show(result: "Retrieval", asker: Asker, trace: Path | None, *, as_json: boo
     hint(
         f"release {result.release}; {calls}, {cost.input_tokens:,}+{cost.output_tokens:,} tokens, {cost.seconds:.1f} s"
     )
-    if trace is not None:
+    if trace is not None and trace != TERMINAL:
         hint(f"trace written to {trace}")

@@ -109,6 +109,7 @@ def find_pages(
     with trace.step("analyse the question") as details:
         analysed = analyse_question(question) if isinstance(question, str) else question
         details.update(describe_question(analysed))
+        trace.question = analysed.text
     if not analysed.words:
         raise QueryError("the question has no words to search for", next_step="Ask in words, such as a full sentence.")
     allowed = _doc_keys(pinned, doc_ids)
@@ -179,7 +180,8 @@ def _find(
             findings.candidates = take_in_turn(findings.candidates)
         del findings.candidates[max_pages:]
         details["pages"] = [_describe_page(findings, found) for found in findings.candidates]
-        details["model calls left"], details["model tokens left"] = judges.left()
+        if plan.asks_model:
+            details["model calls left"], details["model tokens left"] = judges.left()
         for event in judges.events():
             trace.count(event)
     with trace.step("weigh the evidence") as details:

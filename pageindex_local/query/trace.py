@@ -10,6 +10,7 @@ from typing import Any
 
 TRACE_FORMAT = 1
 _SHOWN = 12  # entries of a list that the readable form shows
+_NAMES = ("title", "section", "doc_id", "node_id")
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class Trace:
     def __init__(self) -> None:
         self.steps: list[TraceStep] = []
         self.counters: dict[str, int] = {}
+        self.question = ""
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
@@ -47,6 +49,7 @@ class Trace:
         """The trace as JSON values."""
         return {
             "format": TRACE_FORMAT,
+            "question": self.question,
             "steps": [{"name": step.name, "seconds": step.seconds, **step.details} for step in self.steps],
             "counters": dict(sorted(self.counters.items())),
         }
@@ -71,14 +74,27 @@ class Trace:
 
 def _outline_values(details: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
     for key, value in details.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
+        if _is_table(value):
             yield 1, f"{key}: {len(value)}"
             for entry in value[:_SHOWN]:
-                yield 2, ", ".join(f"{name} {_short(item)}" for name, item in entry.items())
+                yield 2, _line({name: item for name, item in entry.items() if not _is_table(item)})
+                for rows in (item for item in entry.values() if _is_table(item)):
+                    yield from ((3, _line(row)) for row in rows[:_SHOWN])
             if len(value) > _SHOWN:
                 yield 2, f"and {len(value) - _SHOWN} more"
         elif value not in ([], {}, "", None):
             yield 1, f"{key}: {_short(value)}"
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    """One entry for a person: its title or name first, ids left out."""
+    named = [str(entry[key]) for key in ("title", "section", "doc_id") if entry.get(key)][:1]
+    rest = [f"{key} {_short(item)}" for key, item in entry.items() if key not in _NAMES and item not in (None, 0, [])]
+    return ", ".join([_short(name) for name in named] + rest)
 
 
 def _short(value: Any) -> str:
