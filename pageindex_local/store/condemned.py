@@ -7,13 +7,16 @@ for a release equal to the live one. A publisher reads CURRENT, then the list, t
 later one fails, or was made by someone who knows the other's work.
 """
 
+from contextlib import suppress
+
 from pydantic import BaseModel, ConfigDict
 
-from pageindex_local.errors import CorruptIndexError
+from pageindex_local.errors import CorruptIndexError, IndexNotFoundError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import Layout, canonical_json, seal_bytes
 from pageindex_local.store.reader import read_record
+from pageindex_local.store.records import Pointer
 
 
 class Condemned(BaseModel):
@@ -59,3 +62,21 @@ def write_condemned(files: FileSystem, layout: Layout, listed: Condemned, before
     """
     body = canonical_json(listed.model_dump(mode="json"), indent=None)
     files.replace_file(layout.condemned, body + seal_bytes(sha256_hex(body)), before)
+
+
+def check_release(files: FileSystem, layout: Layout, name: str) -> None:
+    """Make sure that no gc removes a release whose lease was just written.
+
+    A live release was live when any gc at work made its plan, and no plan drops that. For another the list decides.
+
+    Raises:
+        IndexNotFoundError: it is being removed, or was.
+    """
+    with suppress(FileNotFoundError):
+        pointer = read_record(files.read_bytes(layout.current), Pointer, subject=str(layout.current))
+        if pointer.release == name:
+            return
+    if name in read_condemned(files, layout)[0].releases or not files.exists(layout.release(name)):
+        raise IndexNotFoundError(
+            "this release has just been removed by gc", subject=name, next_step="Run the command again."
+        )

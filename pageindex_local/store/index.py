@@ -18,11 +18,12 @@ from pageindex_local.store.layout import (
     Layout,
     canonical_json,
     last_version_bytes,
+    sort_versions,
     version_name,
     version_number,
 )
 from pageindex_local.store.places import open_files
-from pageindex_local.store.reader import StoredVersion, read_checked, read_record
+from pageindex_local.store.reader import StoredVersion, read_record
 from pageindex_local.store.records import (
     Changes,
     Lease,
@@ -170,11 +171,11 @@ class IndexStore:
 
     def version_ids(self, doc_key: str) -> tuple[str, ...]:
         """The versions of a document that are there, oldest first, published or not."""
-        return _in_order(self.files.list_whole(self.layout.versions(doc_key), MANIFEST))
+        return sort_versions(self.files.list_whole(self.layout.versions(doc_key), MANIFEST))
 
     def begun_version_ids(self, doc_key: str) -> tuple[str, ...]:
         """As `version_ids`, with those that a writer has begun and not finished (a bucket shows them)."""
-        return _in_order(self.files.list_names(self.layout.versions(doc_key)))
+        return sort_versions(self.files.list_names(self.layout.versions(doc_key)))
 
     def version_ref(self, doc_key: str, version_id: str) -> VersionRef:
         """The reference of a version that was written earlier, perhaps by another process.
@@ -184,7 +185,7 @@ class IndexStore:
             CorruptIndexError: its manifest is damaged.
         """
         version = self.open_version(doc_key, version_id)
-        return VersionRef(doc_key, _entry(version.manifest, version.manifest_sha256))
+        return VersionRef(doc_key, release_files.make_entry(version.manifest, version.manifest_sha256))
 
     def find_unpublished(self, doc_key: str) -> StoredVersion | None:
         """The newest version of a document where it was written on top of the live one and never published.
@@ -269,7 +270,7 @@ class IndexStore:
                 )
         manifest_bytes = contents[MANIFEST]
         manifest = read_record(manifest_bytes, Manifest, subject=MANIFEST)
-        return VersionRef(doc_key, _entry(manifest, sha256_hex(manifest_bytes)))
+        return VersionRef(doc_key, release_files.make_entry(manifest, sha256_hex(manifest_bytes)))
 
     def publish(
         self,
@@ -296,7 +297,7 @@ class IndexStore:
             while True:
                 live = self.live()
                 self._check_parent(live, changes, expected_parent, exact=exact)
-                documents = self._join(live, changes)
+                documents = release_files.join_documents(self.files, self.layout, live, changes)
                 if live is not None and documents == live[0].documents:
                     return live[0]
                 try:
@@ -353,49 +354,13 @@ class IndexStore:
             yield
             return
         try:
-            self._outlast_gc(release)
+            condemned.check_release(self.files, self.layout, release.name)
             yield
         finally:
             with suppress(OSError, StoreError):
                 self.files.remove(path)
 
     # Inside
-
-    def _outlast_gc(self, release: Release) -> None:
-        """Make sure that no gc removes a release whose lease was just written.
-
-        A live release was live when any gc at work made its plan, and no plan drops that. For another the list of what
-        is condemned decides: gc reads the leases once more after it has written the list.
-        """
-        pointer = release_files.read_pointer(self.files, self.layout)
-        if pointer is not None and pointer.release == release.name:
-            return
-        going = condemned.read_condemned(self.files, self.layout)[0].releases
-        if release.name in going or not self.files.exists(self.layout.release(release.name)):
-            raise IndexNotFoundError(
-                "this release has just been removed by gc", subject=release.name, next_step="Run the command again."
-            )
-
-    def _join(
-        self, live: tuple[Release, str] | None, changes: Mapping[str, VersionRef | None]
-    ) -> dict[str, ReleaseEntry]:
-        """The documents of the next release, once each version that it pins anew was found on the medium."""
-        documents = dict(live[0].documents) if live else {}
-        going = condemned.read_versions(self.files, self.layout)
-        for doc_key, ref in changes.items():
-            if ref is None:
-                documents.pop(doc_key, None)
-            elif documents.get(doc_key) != ref.entry:
-                if (doc_key, ref.version_id) in going:
-                    raise ConflictError(
-                        f"gc is removing version {ref.version_id}, which no release pins",
-                        subject=ref.entry.doc_id,
-                        next_step="Build the document again.",
-                    )
-                path = self.layout.version(doc_key, ref.version_id) / MANIFEST
-                read_checked(self.files.uncached(), path, ref.entry.manifest_sha256)
-                documents[doc_key] = ref.entry
-        return documents
 
     def publishing(self) -> AbstractContextManager[None]:
         """Hold the lock under which releases change, where there are locks; OSError inside becomes StoreError."""
@@ -475,22 +440,3 @@ class IndexStore:
         parent = self.open_version(doc_key, version_id)
         changes = read_record(parent.read_file(CHANGES), Changes, subject=CHANGES)
         return parent, changes.tombstones
-
-
-def _in_order(names: list[str]) -> tuple[str, ...]:
-    numbers = sorted(number for name in names if (number := version_number(name)) is not None)
-    return tuple(version_name(number) for number in numbers)
-
-
-def _entry(manifest: Manifest, sha256: str) -> ReleaseEntry:
-    return ReleaseEntry(
-        doc_id=manifest.doc_id,
-        version_id=manifest.version_id,
-        manifest_sha256=sha256,
-        source_sha256=manifest.source_sha256,
-        settings_hash=manifest.settings_hash,
-        media_type=manifest.media_type,
-        pages=manifest.counts.pages,
-        nodes=manifest.counts.nodes,
-        description=manifest.description,
-    )

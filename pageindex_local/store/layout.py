@@ -16,6 +16,7 @@ Names that start with `.tmp-` are unfinished writes: nobody reads them, the next
 import json
 import re
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,12 @@ def version_name(number: int) -> str:
 def version_number(name: str) -> int | None:
     """7 for `v000007`, None for anything that is no version name."""
     return int(name[1:]) if re.fullmatch(VERSION_PATTERN, name) else None
+
+
+def sort_versions(names: Iterable[str]) -> tuple[str, ...]:
+    """The version names among names, oldest first."""
+    numbers = sorted(number for name in names if (number := version_number(name)) is not None)
+    return tuple(version_name(number) for number in numbers)
 
 
 def last_version_bytes(version_id: str) -> bytes:

@@ -5,18 +5,20 @@ or was overtaken by another. Where its number is not above the live one's it nev
 CURRENT that would make it so expects an older one.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import BaseModel
 
-from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, StoreError
+from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError, StoreError
 from pageindex_local.ids import sha256_hex
+from pageindex_local.store.condemned import read_versions
 from pageindex_local.store.files import FileSystem
-from pageindex_local.store.layout import Layout, canonical_json, release_name
+from pageindex_local.store.layout import MANIFEST, Layout, canonical_json, release_name
 from pageindex_local.store.reader import check_bytes, read_checked, read_record
-from pageindex_local.store.records import FORMAT_VERSION, Pointer, Release, ReleaseEntry
+from pageindex_local.store.records import FORMAT_VERSION, Manifest, Pointer, Release, ReleaseEntry, VersionRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,48 @@ def install_release(
         for number in list_numbers(files, layout):
             if before < number < int(name):
                 files.remove(layout.release(release_name(number)))
+
+
+def join_documents(
+    files: FileSystem, layout: Layout, live: tuple[Release, str] | None, changes: Mapping[str, VersionRef | None]
+) -> dict[str, ReleaseEntry]:
+    """The documents of the next release, once each version that it pins anew was found on the medium.
+
+    Raises:
+        ConflictError: gc is removing one of them.
+        CorruptIndexError: one of them is not there as referenced.
+    """
+    documents = dict(live[0].documents) if live else {}
+    going = read_versions(files, layout)
+    for doc_key, ref in changes.items():
+        if ref is None:
+            documents.pop(doc_key, None)
+        elif documents.get(doc_key) != ref.entry:
+            if (doc_key, ref.version_id) in going:
+                raise ConflictError(
+                    f"gc is removing version {ref.version_id}, which no release pins",
+                    subject=ref.entry.doc_id,
+                    next_step="Build the document again.",
+                )
+            path = layout.version(doc_key, ref.version_id) / MANIFEST
+            read_checked(files.uncached(), path, ref.entry.manifest_sha256)
+            documents[doc_key] = ref.entry
+    return documents
+
+
+def make_entry(manifest: Manifest, sha256: str) -> ReleaseEntry:
+    """What a release says of a version; `sha256` is that of its manifest."""
+    return ReleaseEntry(
+        doc_id=manifest.doc_id,
+        version_id=manifest.version_id,
+        manifest_sha256=sha256,
+        source_sha256=manifest.source_sha256,
+        settings_hash=manifest.settings_hash,
+        media_type=manifest.media_type,
+        pages=manifest.counts.pages,
+        nodes=manifest.counts.nodes,
+        description=manifest.description,
+    )
 
 
 def _pointer(name: str, sha256: str) -> Pointer:

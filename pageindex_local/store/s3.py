@@ -36,9 +36,7 @@ except ModuleNotFoundError as missing:
 
 _RACES = 8  # how often a put is tried that the service could not decide
 _PAGE = 1_000
-_CREDENTIALS = (
-    "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; see the section on buckets in the documentation."
-)
+_CREDENTIALS = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; see docs/buckets.md."
 _RIGHTS = (
     "Check the credentials (AWS_ACCESS_KEY_ID, AWS_PROFILE) and their rights: reading needs s3:GetObject and "
     "s3:ListBucket, writing s3:PutObject and s3:DeleteObject as well."
