@@ -1,7 +1,7 @@
 """What every asset works with: the index, the settings, the model and the sources, opened once a run."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -48,21 +48,17 @@ class Workspace:
         """What decides a document's next version: its content, and settings, prompts and model."""
         return f"{sha256[:16]}-{self.fingerprint().with_model[:16]}"
 
-    def source_versions(self, doc_keys: Iterable[str]) -> dict[str, str]:
-        """The versions of the sources that are there and can be read, by document key. Hashes each file.
+    def source_versions(self) -> dict[str, str]:
+        """The versions of all sources that can be read, by document key. Hashes each file.
 
         Raises:
             SourceError: the folder of sources is missing.
         """
-        wanted = set(doc_keys)
         versions: dict[str, str] = {}
         for file in find_sources(self.scope.inputs, exclude=self.scope.exclude):
-            doc_key = make_doc_key(file.doc_id)
-            if doc_key in wanted:
-                with suppress(SourceError):
-                    versions[doc_key] = self.source_version(
-                        read_source(file.doc_id, file.path, self.settings.parse).sha256
-                    )
+            with suppress(SourceError):
+                source = read_source(file.doc_id, file.path, self.settings.parse)
+                versions[source.doc_key] = self.source_version(source.sha256)
         return versions
 
     def find_job(self, doc_key: str) -> BuildJob:

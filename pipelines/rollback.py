@@ -1,6 +1,7 @@
 """Going back to an earlier release from the UI. Nothing is removed: a new release pins what the old one pinned."""
 
 import dagster as dg
+from pydantic import Field
 
 from pageindex_local.errors import SettingsError
 from pageindex_local.query.fulltext import build_search_index
@@ -18,9 +19,9 @@ class RollbackConfig(dg.Config):
     `collection` is empty for the one of this installation.
     """
 
-    release: str = ""
-    steps: int = 0
-    collection: str = ""
+    release: str = Field(default="", description="Name of the release to go back to, such as 000003 or 3.")
+    steps: int = Field(default=0, description="Or how many releases to go back from the current one.")
+    collection: str = Field(default="", description="Another collection than the one of this installation.")
 
 
 def find_target(store: IndexStore, live: Release, config: RollbackConfig) -> str:

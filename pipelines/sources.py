@@ -4,7 +4,7 @@ import dagster as dg
 
 from pipelines.failures import final_errors
 from pipelines.metadata import DATA_VERSION
-from pipelines.partitions import DOCUMENTS, documents
+from pipelines.partitions import DOCUMENTS, add_documents, documents
 from pipelines.resources import Workspace
 
 GONE = "gone"  # the version of a file that is no longer there
@@ -24,15 +24,16 @@ def observation(doc_key: str, version: str) -> dg.AssetObservation:
 
 @dg.op
 def observe_files(context: dg.OpExecutionContext, workspace: dg.ResourceParam[Workspace]) -> None:
-    """Note the version of every file whose document Dagster knows. Hashes them; builds nothing."""
-    known = context.instance.get_dynamic_partitions(DOCUMENTS)
+    """Make a partition of every file and note its version; hashes them all."""
     with final_errors():
-        versions = dict.fromkeys(known, GONE) | workspace.source_versions(known)
-    for doc_key, version in versions.items():
+        versions = workspace.source_versions()
+    add_documents(context.instance, versions)
+    gone = dict.fromkeys(context.instance.get_dynamic_partitions(DOCUMENTS), GONE)
+    for doc_key, version in (gone | versions).items():
         context.log_event(observation(doc_key, version))
 
 
 @dg.job(executor_def=dg.in_process_executor)
 def observe_sources() -> None:
-    """Look at the files, so that the UI shows which documents are stale. Builds nothing."""
+    """Look at the files: new documents become partitions, and stale ones show. Builds nothing."""
     observe_files()

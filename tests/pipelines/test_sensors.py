@@ -163,3 +163,5 @@ def test_nightly_schedule_asks_for_what_differs_from_the_release(
         assert isinstance(requests, list)
         assert [request.partition_key for request in requests] == [WINDS]
         assert instance.has_dynamic_partition(DOCUMENTS, WINDS)
+        seen = instance.fetch_observations(dg.AssetKey("source_file"), limit=10).records
+        assert [record.partition_key for record in seen] == [WINDS]

@@ -11,7 +11,7 @@ from pageindex_local.ids import make_doc_key
 from pipelines.checks import ALL_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document
-from pipelines.partitions import add_documents
+from pipelines.partitions import DOCUMENTS
 from pipelines.resources import WorkspaceSettings, open_workspace
 from pipelines.sources import observe_sources, source_file
 from tests.pipelines.conftest import write_document
@@ -48,7 +48,6 @@ def repository(
 ) -> dg.RepositoryDefinition:
     """Both documents built once."""
     repository = repository_of(tmp_path, workspace_settings)
-    add_documents(instance, [TIDES, WINDS])
     repository.get_job("observe_sources").execute_in_process(instance=instance)
     for doc_key in (TIDES, WINDS):
         assert repository.get_job("index_document").execute_in_process(partition_key=doc_key, instance=instance).success
@@ -87,3 +86,11 @@ def test_touched_file_with_the_same_bytes_stays_fresh(
     text = (folder / "tides.md").read_bytes()
     (folder / "tides.md").write_bytes(text)
     assert look(repository, instance)[TIDES] is StaleStatus.FRESH
+
+
+def test_looking_makes_new_files_partitions(
+    instance: dg.DagsterInstance, tmp_path: Path, workspace_settings: WorkspaceSettings
+) -> None:
+    assert instance.get_dynamic_partitions(DOCUMENTS) == []
+    repository_of(tmp_path, workspace_settings).get_job("observe_sources").execute_in_process(instance=instance)
+    assert set(instance.get_dynamic_partitions(DOCUMENTS)) == {TIDES, WINDS}
