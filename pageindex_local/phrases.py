@@ -93,7 +93,7 @@ def title_choices(text: str) -> list[str]:
         grounded_title(unwrap_lines(beginning[:_FIRST_CHARS])),
         grounded_title(best_sentence(beginning[: 2 * _FIRST_CHARS], "")),
     ]
-    return list(dict.fromkeys(choice for choice in choices if choice))
+    return list(dict.fromkeys(choice for choice in map(clean_title, choices) if choice))
 
 
 def is_grounded(title: str, text: str) -> bool:

@@ -46,7 +46,7 @@ def grounded_title(text: str) -> str:
     line = clean_title(text[: 8 * MAX_TITLE_CHARS])
     end = _CLAUSE_END.search(line)
     if end is not None and end.start() >= 12:
-        line = line[: end.start()]
+        line = line[: end.start()].rstrip()
     words = line.split(" ")
     if len(words) > _GROUNDED_WORDS:
         line = " ".join(words[:_GROUNDED_WORDS]) + "…"

@@ -1,6 +1,7 @@
 import random
 
 from pageindex_local.phrases import is_grounded, key_phrases, title_choices
+from pageindex_local.tree.titles import is_clean_title
 
 
 def test_key_phrases_name_what_is_said_again_and_again() -> None:
@@ -45,6 +46,13 @@ def test_title_choices_of_japanese_text_are_grounded() -> None:
     choices = title_choices(text)
     assert choices
     assert all(choice.rstrip("…") in text for choice in choices)
+
+
+def test_title_choices_are_clean_titles() -> None:
+    for text in ("delta epsilon\n。", "delta \u202e epsilon zeta . Eta", "one\ttwo three four; five"):
+        choices = title_choices(text)
+        assert choices
+        assert all(is_clean_title(choice) for choice in choices)
 
 
 def test_title_choices_of_text_without_words_are_none() -> None:
