@@ -12,7 +12,7 @@ from pageindex_local.records import Heading, Line, LineRole, Origin
 from pageindex_local.tree.cuts import text_tie
 
 _QUESTIONS_PER_LINE = 6  # one line of plain text is mixed in for so many questions,
-_MIN_LINES = 2  # but so many at least
+_MIN_LINES = 4  # but so many at least: half the lines named at random passes once in sixteen
 _MAX_HEADINGS = 2
 _SHORTEST_LINE = 30  # characters; a short line inside a paragraph may be a heading that nothing recognised
 _MIN_EVIDENCE = 3

@@ -36,7 +36,7 @@ def _numbers(chunk: Chunk, *roles: Role) -> set[int]:
 def test_add_controls_takes_lines_from_inside_paragraphs() -> None:
     chunk = _chunk()
     plain = [candidate.heading.title for candidate in chunk.candidates if candidate.role is Role.PLAIN_TEXT]
-    assert len(plain) == 2
+    assert len(plain) == 4
     assert set(plain) <= set(TEXT[1:3])
 
 
