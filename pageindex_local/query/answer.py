@@ -22,7 +22,7 @@ from pageindex_local.settings import QuerySettings
 
 CONTEXT_WORDS = 260
 SUPPORT = 0.5  # share of a sentence's content words that its context must hold
-WEAK_FACTOR = 1.5  # evidence below this many times the abstention threshold is called weak
+WEAK_FACTOR = 1.2  # evidence below this many times the abstention threshold is called weak
 _MARKER = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _SENTENCE = re.compile(r"[^.!?。！？]+(?:[.!?。！？](?=\d)[^.!?。！？]*)*[.!?。！？]*(?:\s*\[[\d,\s]+\])*")
 

@@ -102,13 +102,13 @@ def _score_rows(
     wanted += [(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
     wanted += [(word.word, word.weight, False) for word in question.added]
     wanted += [(" ".join(split_words(title)), NOTED_TITLE_WEIGHT, True) for title in question.titles]
-    single = {word.word for word in question.words}
-    for text, weight, titles_only in wanted:
+    for place, (text, weight, titles_only) in enumerate(wanted):
+        is_asked = place < len(question.words)  # and not a phrase of one word that is among them
         hits = hits_of(text, rows, weights, titles_only=titles_only)
-        if text in single and not titles_only:
+        if is_asked:
             matched[text] = hits.idf
         for row, frequency in hits.rows.items():
             scores[row] = scores.get(row, 0.0) + weight * hits.idf * frequency
-            if text in single and not titles_only:
+            if is_asked:
                 shares[row] = shares.get(row, 0.0) + weight
     return scores, matched, shares

@@ -64,9 +64,10 @@ def test_evaluate_against_a_worse_release_lists_what_was_lost(evaluate: Runner, 
 
 def test_evaluate_with_other_settings_uses_them(evaluate: Runner, tmp_path: Path) -> None:
     strict = tmp_path / "strict.toml"
-    strict.write_text("[query]\nabstain_below = 1.0\n", encoding="utf-8")
+    # "How much is the fee for one night?" stands there word for word, "lavishly" is nowhere.
+    strict.write_text("[query]\nabstain_below = 0.8\n", encoding="utf-8")
     runs = evaluate("--settings-b", strict, "--json").json["runs"]
-    assert [run["figures"]["values"]["refused"] for run in runs] == [0.0, 0.5]  # "lavishly" is nowhere
+    assert [run["figures"]["values"]["refused"] for run in runs] == [0.0, 0.5]
 
 
 @pytest.mark.parametrize("options", [("--min", "recall@7=1"), ("--settings-b", "nowhere.toml")])

@@ -109,5 +109,5 @@ def test_notes_do_not_lift_the_evidence_for_what_is_not_there(tmp_path: Path) ->
 def test_note_text_reaches_a_capable_model_as_a_note(tmp_path: Path) -> None:
     store, _ = publish(tmp_path, {"harbour.pdf": HARBOUR})
     model = FunctionModel(lambda _: "Every vessel pays 45 crowns [1].", strength="capable", context_tokens=4_096)
-    answer("How high is the mooring fee for a berth?", store, model=model, settings=SETTINGS, notes=[BERTH])
+    answer("What mooring fee does a vessel at a berth pay?", store, model=model, settings=SETTINGS, notes=[BERTH])
     assert "Note of the asker: A berth is called a mooring here." in model.history[-1].user
