@@ -70,7 +70,10 @@ def measure_confidence(index: SearchIndex, question: Question, found: Sequence[E
 
 
 def weigh_share(share: float, words: int) -> float:
-    """A share of a question's words as evidence: `ENOUGH` where it is what a question of that length needs, 1 for all."""
+    """A share of a question's words as evidence: `ENOUGH` at what a question of that length needs, 1 at all of them.
+
+    Linear below and above.
+    """
     needed = needed_share(words)
     if share < needed:
         return ENOUGH * share / needed
