@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pageindex_local.store import IndexStore
     from pageindex_local.store.records import Release
 
-_READ_DOCUMENTS = 1_000  # of a larger collection warnings are not read: each is a file of its own
+_READ_DOCUMENTS = 200  # of a larger collection warnings are not read: each is a file of its own
 _EXAMPLES = ("status --index ./indexes", "status --index ./indexes --json | jq .collections")
 
 
