@@ -1,17 +1,23 @@
-"""Blocking checks before anything is published. They call the library's own rules; no rule is written twice."""
+"""Blocking checks before anything is published, and one after it that warns.
+
+They call the library's own rules; no rule is written twice.
+"""
 
 import dagster as dg
 
 from pageindex_local.build import BuiltTree, DraftTree
 from pageindex_local.errors import PageindexError
+from pageindex_local.query.navigability import measure_navigability
 from pageindex_local.records import ParsedDocument, SummarySource
 from pageindex_local.store.records import VersionRef
 from pageindex_local.tree.validate import validate_tree
 from pipelines.document import pages
-from pipelines.publish import index_version, summaries
+from pipelines.publish import index_version, release, summaries
 from pipelines.resources import Workspace
 from pipelines.tree import section_tree
 
+FOUND_SAMPLES = 30
+FOUND_SHARE = 0.7  # of them that must be found; manuals reach 0.95, filings that repeat themselves 0.85
 _SHOWN = 20
 
 
@@ -74,4 +80,28 @@ def version_reads_back(index_version: VersionRef, workspace: dg.ResourceParam[Wo
     return _verdict(violations)
 
 
+@dg.asset_check(asset=release)
+def sections_can_be_found(workspace: dg.ResourceParam[Workspace]) -> dg.AssetCheckResult:
+    """Of sections asked for by a sentence of theirs, nearly all stand among the first three. Warns; blocks nothing."""
+    live = workspace.store.current()
+    if live is None or not live.documents:
+        return dg.AssetCheckResult(passed=True, metadata={"asked": 0})
+    found = measure_navigability(
+        workspace.store, live, workspace.settings.query, samples=FOUND_SAMPLES, seed=workspace.settings.model.seed
+    )
+    lost = [f"{section.doc_id}: {section.title}: {section.reason}" for section in found.lost]
+    return dg.AssetCheckResult(
+        passed=found.share >= FOUND_SHARE,
+        severity=dg.AssetCheckSeverity.WARN,
+        metadata={
+            "release": live.name,
+            "asked": sum(found.asked.values()),
+            "found": found.share,
+            "without_text": found.without_text,
+            "first": "\n".join(lost[:_SHOWN]) or "none",
+        },
+    )
+
+
 ALL_CHECKS = (pages_hold_text, every_line_is_in_one_section, every_node_is_described, version_reads_back)
+RELEASE_CHECKS = (sections_can_be_found,)

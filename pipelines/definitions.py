@@ -5,7 +5,7 @@ Which sources are indexed where is read from the environment of that command, wh
 
 import dagster as dg
 
-from pipelines.checks import ALL_CHECKS
+from pipelines.checks import ALL_CHECKS, RELEASE_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document, publish_release
 from pipelines.resources import WorkspaceSettings, open_workspace
@@ -32,7 +32,7 @@ def definitions() -> dg.Definitions:
     )
     return dg.Definitions(
         assets=[source_file, *ALL_ASSETS],
-        asset_checks=ALL_CHECKS,
+        asset_checks=[*ALL_CHECKS, *RELEASE_CHECKS],
         jobs=[index_document, publish_release, observe_sources, roll_back_release],
         sensors=[changed_sources],
         schedules=[nightly_reindex],

@@ -2,7 +2,7 @@
 
 import dagster as dg
 
-from pipelines.checks import ALL_CHECKS
+from pipelines.checks import ALL_CHECKS, RELEASE_CHECKS
 from pipelines.document import headings, pages, source_document
 from pipelines.publish import index_version, release, summaries
 from pipelines.tree import section_tree
@@ -23,7 +23,7 @@ index_document = dg.define_asset_job(
 
 publish_release = dg.define_asset_job(
     "publish_release",
-    selection=dg.AssetSelection.assets(release),
+    selection=dg.AssetSelection.assets(release) | dg.AssetSelection.checks(*RELEASE_CHECKS),
     executor_def=dg.in_process_executor,
     tags=RUN_TAGS,
     description="Publish waiting versions and drop documents whose source is gone.",

@@ -11,9 +11,10 @@ from pageindex_local.parsing import parse_source
 from pageindex_local.parsing.sources import read_source
 from pageindex_local.records import ParsedDocument
 from pageindex_local.settings import Settings
-from pipelines.checks import every_line_is_in_one_section, pages_hold_text, version_reads_back
+from pipelines.checks import every_line_is_in_one_section, pages_hold_text, sections_can_be_found, version_reads_back
 from pipelines.resources import Workspace
 from pipelines.tree import split_pages
+from tests.pipelines.conftest import open_workspace_in
 
 
 @pytest.fixture
@@ -76,3 +77,35 @@ def test_split_without_chunks_is_a_failure_and_not_an_empty_success(
     evidence = find_headings(document, workspace.settings.tree)
     with pytest.raises(dg.Failure, match="no chunks"):
         list(split_pages(document, evidence, workspace))
+
+
+def publish_sections(workspace: Workspace, text: str, names: list[str]) -> None:
+    """Publish Markdown documents of these names, each with this text."""
+    refs = {}
+    for name in names:
+        path = workspace.scope.inputs[0] / name
+        path.write_text(text.format(name=name.removesuffix(".md")), encoding="utf-8")
+        source = read_source(name, path, workspace.settings.parse)
+        built = build_document(BuildJob(source, "v000001"), None, workspace.model, workspace.settings)
+        ref = workspace.store.write_version(built)
+        refs[ref.doc_key] = ref
+    workspace.store.publish(refs, expected_parent=None)
+
+
+def test_found_check_passes_on_sections_that_differ_and_warns_on_copies(tmp_path: Path, settings: Settings) -> None:
+    distinct = (
+        "# Of {name}\n\nThe warden of the {name} keeps nine lanterns beside the northern gate.\n\n"
+        "## Ropes of {name}\n\nEvery {name} rope is renewed before winter by two sailors.\n"
+    )
+    names = [f"{word}.md" for word in ("anchor", "beacon", "cutter", "dinghy", "engine")]
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    different = open_workspace_in(tmp_path / "different", folder, settings)
+    publish_sections(different, distinct, names)
+    assert verdict(sections_can_be_found(different)).passed
+    copies = open_workspace_in(tmp_path / "copies", folder, settings)
+    publish_sections(copies, distinct.replace("{name}", "harbour"), names)
+    result = verdict(sections_can_be_found(copies))
+    assert not result.passed
+    assert result.severity is dg.AssetCheckSeverity.WARN
+    assert "the same text stands in" in str(result.metadata["first"].value)

@@ -10,7 +10,7 @@ from pageindex_local.grafts.replace import draft_replacement, publish_draft
 from pageindex_local.ids import make_doc_key
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
-from pipelines.checks import ALL_CHECKS
+from pipelines.checks import ALL_CHECKS, RELEASE_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document, publish_release
 from pipelines.partitions import add_documents, documents
@@ -24,7 +24,7 @@ TIDES, WINDS = make_doc_key("tides.md"), make_doc_key("winds.md")
 def repository(tmp_path: Path, workspace_settings: WorkspaceSettings) -> dg.RepositoryDefinition:
     return dg.Definitions(
         assets=ALL_ASSETS,
-        asset_checks=ALL_CHECKS,
+        asset_checks=[*ALL_CHECKS, *RELEASE_CHECKS],
         jobs=[index_document, publish_release],
         resources={
             "workspace": open_workspace,

@@ -8,7 +8,7 @@ from dagster._core.definitions.data_version import CachingStaleStatusResolver, S
 from dagster._core.loader import LoadingContextForTest
 
 from pageindex_local.ids import make_doc_key
-from pipelines.checks import ALL_CHECKS
+from pipelines.checks import ALL_CHECKS, RELEASE_CHECKS
 from pipelines.io_managers import StageFiles
 from pipelines.jobs import ALL_ASSETS, index_document
 from pipelines.partitions import DOCUMENTS
@@ -22,7 +22,7 @@ TIDES, WINDS = make_doc_key("tides.md"), make_doc_key("winds.md")
 def repository_of(tmp_path: Path, workspace_settings: WorkspaceSettings) -> dg.RepositoryDefinition:
     return dg.Definitions(
         assets=[source_file, *ALL_ASSETS],
-        asset_checks=ALL_CHECKS,
+        asset_checks=[*ALL_CHECKS, *RELEASE_CHECKS],
         jobs=[index_document, observe_sources],
         resources={
             "workspace": open_workspace,

@@ -1,0 +1,71 @@
+"""`calibrate`, the strategy that questions then follow, and traces where they were asked for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Runner
+
+FEES = "How much is the fee for one night?"
+
+
+@pytest.fixture
+def built(build: Runner, index: Path) -> Path:
+    build()
+    return index
+
+
+def strategy_of(trace: Path) -> dict[str, str]:
+    steps = json.loads(trace.read_text(encoding="utf-8"))["steps"]
+    return next(step for step in steps if step["name"] == "choose a strategy")
+
+
+def test_calibrate_without_a_model_reports_how_sections_are_found(run: Runner, built: Path) -> None:
+    report = run("calibrate", "--index", built, "--no-model", "--samples", "6", "--json").json
+    assert report["asked"]["sentence"] == 6
+    assert report["found_in_three"]["sentence"] >= 5 / 6
+    assert report["model"] is None
+
+
+def test_calibrate_with_a_model_is_followed_by_questions_with_it(run: Runner, built: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    asked = ("retrieve", FEES, "--index", built, "--model", "fake", "--trace", trace)
+    run(*asked)
+    assert "not measured" in strategy_of(trace)["why"]
+    done = run("calibrate", "--index", built, "--model", "fake", "--samples", "5")
+    assert done.code == 0
+    assert "chosen:" in done.out
+    run(*asked)
+    assert "measured on release 000001" in strategy_of(trace)["why"]
+
+
+def test_retrieve_by_a_named_strategy_follows_it(run: Runner, built: Path, tmp_path: Path) -> None:
+    for strategy in ("fulltext", "likelihood", "choice", "fused"):
+        trace = tmp_path / f"{strategy}.json"
+        done = run(
+            "retrieve", FEES, "--index", built, "--model", "fake", "--strategy", strategy, "--trace", trace, "--json"
+        )
+        assert strategy_of(trace)["strategy"] == strategy
+        assert done.json["pages"][0]["doc_id"] == "guide.md"
+
+
+def test_retrieve_by_an_unknown_strategy_names_the_known_ones(run: Runner, built: Path) -> None:
+    done = run("retrieve", FEES, "--index", built, "--strategy", "magic")
+    assert done.code == 2
+    assert "likelihood" in done.err
+
+
+def test_retrieve_with_a_trace_on_the_terminal_draws_it(run: Runner, built: Path) -> None:
+    done = run("retrieve", FEES, "--index", built, "--no-model", "--trace", "-")
+    assert "search guide.md" in done.err
+    assert "└─ stopped by" in done.err
+    assert "search guide.md" not in done.out
+
+
+def test_retrieve_with_a_trace_as_a_page_shows_the_question(run: Runner, built: Path, tmp_path: Path) -> None:
+    page = tmp_path / "trace.html"
+    run("retrieve", FEES, "--index", built, "--no-model", "--trace", page)
+    text = page.read_text(encoding="utf-8")
+    assert FEES in text
+    assert 'class="rank"' in text
