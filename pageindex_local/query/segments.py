@@ -62,7 +62,9 @@ def iter_segments(
         continues: the page before ends within a sentence, so that the first piece here is not a whole one.
     """
     inert = [(number, text) for number, raw in lines if (text := make_inert(raw))]
-    width = max((len(text) for _, text in inert), default=0)
+    # Not the longest line: footnotes and tables may be set wider than the text.
+    lengths = sorted(len(text) for _, text in inert)
+    width = lengths[len(lengths) * 4 // 5] if lengths else 0
     pieces: list[Segment] = []
     run: list[tuple[int, str]] = []
     block = 0
@@ -115,7 +117,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 def _is_heading(text: str, before: str, after: str, width: int) -> bool:
     """A numbered title, or a short line between the end of a sentence and the beginning of the next."""
     words = text.split()
-    if text.endswith(_TERMINAL) or text[-1] in ",&-" or len(words) > _HEADING_WORDS:
+    if text.endswith(_TERMINAL) or text[-1] in ",&-/" or len(words) > _HEADING_WORDS:
         return False
     numbered = _NUMBERED.match(text)
     if numbered:
@@ -134,7 +136,7 @@ def _is_tabular(text: str) -> bool:
 
 def _ends_block(text: str, after: str, width: int) -> bool:
     """Whether a line ends its paragraph: short, no comma or hyphen at its end, a capital next."""
-    return len(text) < 0.7 * width and text[-1] not in ",;-&" and not (after[:1].islower() or after[:1].isdigit())
+    return len(text) < 0.7 * width and text[-1] not in ",;-&/" and not (after[:1].islower() or after[:1].isdigit())
 
 
 def _sentences(page_number: int, run: Sequence[tuple[int, str]], block: int) -> list[Segment]:

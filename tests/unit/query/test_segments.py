@@ -69,3 +69,16 @@ def test_iter_segments_marks_what_the_edges_of_the_page_cut() -> None:
 )
 def test_split_sentences_knows_abbreviations(text: str, count: int) -> None:
     assert len(split_sentences(text)) == count
+
+
+def test_iter_segments_of_text_beside_a_wider_footnote_keeps_sentences_together() -> None:
+    lines = [
+        "Generally, all data required to support a package must be present within /opt/",
+        "<package>, including files that are copied elsewhere when it is installed, as",
+        "far as the administrator of the system does not decide otherwise for all of them.",
+        "The minor restrictions are needed because conflicts are possible between packages",
+        "that were installed by the distribution and others, especially for fixed paths.",
+        "16 " + "If the home directory of the root account is not stored on the root partition " * 2 + "it must be.",
+    ]
+    segments = [segment.text for segment in iter_segments(1, list(enumerate(lines)))]
+    assert segments == [" ".join(lines[:3]), " ".join(lines[3:5]), lines[5]]
