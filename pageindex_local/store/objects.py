@@ -153,6 +153,9 @@ class BucketFiles:
         """See FileSystem. Of two writers one is stopped by the first file that differs."""
         for name, data in contents.items():
             self.create_file(folder / name, data)
+        if self._copies:
+            for data in contents.values():  # the search file is made of them next
+                self._copies.add(sha256_hex(data), data)
 
     def remove(self, path: Path) -> None:
         """See FileSystem."""
