@@ -18,9 +18,9 @@ from pageindex_local.query.describe import describe_candidate, describe_document
 from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
-from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
+from pageindex_local.query.fulltext import IndexedDocument, SearchIndex, open_search_index, search_path
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
-from pageindex_local.query.rerank import Candidate, drop_repeats, rerank_pages, take_in_turn
+from pageindex_local.query.rerank import Candidate, drop_repeats, fuse_pages, rerank_pages, take_in_turn
 from pageindex_local.query.search import SearchResult, search_tree
 from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace
@@ -32,6 +32,7 @@ from pageindex_local.store.records import Release, StoredPage
 
 DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
+VECTOR_DEPTH = 100  # pages that vectors may name
 EXCERPT_WORDS = 110
 
 
@@ -157,6 +158,7 @@ def _find(
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
         details["compared"] = compared
     judges = Judges(plan, model, question.text, settings, hidden)
+    near = _open_vectors(store, release, index, question, settings)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:
@@ -165,8 +167,13 @@ def _find(
             searched = SearchedDocument(ranked, store.open_document(release, key), evidence, share)
             searched.result = _search(searched, question, judges, settings, max_pages)
             findings.documents[key] = searched
-            findings.candidates.extend(_page_candidates(searched, plan.path_share))
+            candidates = _page_candidates(searched, plan.path_share)
             details.update(describe_search(searched.tree, evidence, searched.result))
+            if near is not None:
+                nearest = near(ranked.document)[:VECTOR_DEPTH]
+                candidates = fuse_pages(candidates, nearest, key, share)
+                details["nearest by vectors"] = [page for page, _ in nearest[:5]]
+            findings.candidates.extend(candidates)
     findings.candidates.sort(key=lambda found: (-found.score, found.doc_key, found.page_number))
     with trace.step("rank pages") as details:
         before = len(findings.candidates)
@@ -184,12 +191,7 @@ def _find(
             details["model calls left"], details["model tokens left"] = judges.left()
         for event in judges.events():
             trace.count(event)
-    with trace.step("weigh the evidence") as details:
-        findings.confidence = measure_confidence(index, question, [doc.evidence for doc in findings.documents.values()])
-        details["evidence"] = findings.confidence.value
-        details["coverage"] = findings.confidence.coverage
-        details["unknown names"] = list(findings.confidence.unknown)
-        details["named elsewhere"] = list(findings.confidence.elsewhere)
+    _weigh(findings, index, trace)
     return findings
 
 
@@ -208,6 +210,31 @@ def _doc_keys(release: Release, doc_ids: Sequence[str] | None) -> set[str] | Non
             )
         keys.add(found[0])
     return keys
+
+
+def _weigh(findings: Findings, index: SearchIndex, trace: Trace) -> None:
+    with trace.step("weigh the evidence") as details:
+        findings.confidence = measure_confidence(
+            index, findings.question, [doc.evidence for doc in findings.documents.values()]
+        )
+        details["evidence"] = findings.confidence.value
+        details["coverage"] = findings.confidence.coverage
+        details["unknown names"] = list(findings.confidence.unknown)
+        details["named elsewhere"] = list(findings.confidence.elsewhere)
+
+
+def _open_vectors(
+    store: IndexStore, release: Release, index: SearchIndex, question: Question, settings: QuerySettings
+) -> Callable[[IndexedDocument], list[tuple[int, str]]] | None:
+    """Ranks the pages of a document by dense vectors, where the settings name an embedder."""
+    if not settings.vectors:
+        return None
+    from pageindex_local.query.vectors import open_embedder, open_vectors  # noqa: PLC0415 - needs numpy, mostly unused
+
+    embedder = open_embedder(settings.vectors)
+    vectors = open_vectors(store, release, index, embedder)
+    asked = embedder.embed([question.text])
+    return lambda document: vectors.rank_pages(index, document, asked)
 
 
 def _document_share(ranked: RankedDocument, first: RankedDocument, *, compared: bool) -> float:

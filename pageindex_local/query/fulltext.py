@@ -179,6 +179,13 @@ class SearchIndex:
         )
         return {row[0]: (row[1], row[2], row[3]) for row in rows}
 
+    def passage_texts(self, document: IndexedDocument) -> Iterator[tuple[int, str]]:
+        """The document's passages by row: prepared titles and text."""
+        yield from self._connection.execute(
+            "SELECT rowid, titles || ' ' || body FROM passage_text WHERE rowid BETWEEN ? AND ? ORDER BY rowid",
+            document.passage_rows,
+        )
+
     def passage_body(self, row: int) -> str:
         """The prepared text of one passage."""
         found = self._connection.execute("SELECT body FROM passage_text WHERE rowid = ?", (row,)).fetchone()

@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 
 from pageindex_local.query.model_scorers import LikelihoodScorer
 
+FUSION_K = 60
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -58,6 +60,26 @@ def rerank_pages(
     return [*judged, *(replace(candidate, score=min(candidate.score, floor)) for candidate in tail)]
 
 
+def fuse_pages(
+    candidates: Sequence[Candidate], near: Sequence[tuple[int, str]], doc_key: str, share: float
+) -> list[Candidate]:
+    """Candidates of one document fused by reciprocal rank with pages that vectors rank; those may name new pages.
+
+    Scores become shares of the best possible rank, times the document's `share`.
+    """
+    ordered = sorted(candidates, key=lambda found: (-found.score, found.page_number))
+    known = {found.page_number: found for found in ordered}
+    fused = fuse_rankings([[found.page_number for found in ordered], [page for page, _ in near]])
+    leaves = dict(near)
+    pages = [
+        replace(known[page], score=share * score)
+        if page in known
+        else Candidate(doc_key, page, leaves[page], share * score, "")
+        for page, score in fused.items()
+    ]
+    return sorted(pages, key=lambda found: (-found.score, found.page_number))
+
+
 def take_in_turn(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The best of each document, then the second of each: what a comparison needs. Scores never rise along the list."""
     queues: dict[str, list[Candidate]] = {}
@@ -78,3 +100,16 @@ def spread_gains(gains: Sequence[float | None]) -> list[float]:
     known = [gain for gain in gains if gain is not None]
     low, high = min(known, default=0.0), max(known, default=0.0)
     return [(gain - low) / (high - low) if gain is not None and high > low else 0.5 for gain in gains]
+
+
+def fuse_rankings(rankings: Sequence[Sequence[int]], k: int = FUSION_K) -> dict[int, float]:
+    """Reciprocal rank fusion: the sum of 1 / (k + rank) over all rankings, as a share of the largest possible.
+
+    Source: Cormack, Clarke and Buettcher, Reciprocal Rank Fusion outperforms Condorcet (2009), with their k of 60.
+    """
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, entry in enumerate(ranking, 1):
+            scores[entry] = scores.get(entry, 0.0) + 1 / (k + rank)
+    most = len(rankings) / (k + 1)
+    return {entry: score / most for entry, score in scores.items()}
