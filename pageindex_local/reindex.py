@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pageindex_local.build import Fingerprint, make_fingerprint
-from pageindex_local.collection import (
-    CollectionReport,
-    DocumentBuilder,
-    Scope,
-    build_collection,
-)
+from pageindex_local.collection import CollectionReport, DocumentBuilder, build_collection
 from pageindex_local.errors import EmptySourceError, SourceError
 from pageindex_local.git_commits import Commits, extract_folder
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.sources import find_sources, read_source
+from pageindex_local.planning import Scope
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
 from pageindex_local.records import Usage

@@ -3,9 +3,9 @@
 import dagster as dg
 
 from pageindex_local.build import ALGORITHM_VERSION, BuildJob, read_document
-from pageindex_local.collection import read_previous
 from pageindex_local.headings import find_headings
 from pageindex_local.headings.evidence import HeadingEvidence
+from pageindex_local.planning import read_previous
 from pageindex_local.records import ParsedDocument
 from pipelines.failures import final_errors
 from pipelines.metadata import versioned_output

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 import dagster as dg
 
 from pageindex_local.build import BuildJob, BuiltTree
-from pageindex_local.collection import BuiltVersion, DocumentBuilder, Scope
+from pageindex_local.collection import BuiltVersion, DocumentBuilder
 from pageindex_local.errors import PageindexError, TreeError
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.parser_process import ParserProcess
+from pageindex_local.planning import Scope
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.records import ParsedDocument
 from pageindex_local.settings import Settings

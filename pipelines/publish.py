@@ -5,7 +5,8 @@ import time
 import dagster as dg
 
 from pageindex_local.build import BuildJob, BuiltTree, DraftTree, assemble_draft, finish_tree
-from pageindex_local.collection import publish_candidates, read_previous
+from pageindex_local.collection import publish_candidates
+from pageindex_local.planning import read_previous
 from pageindex_local.records import ParsedDocument
 from pageindex_local.store.records import VersionRef
 from pipelines.document import CODE_VERSION, GROUP

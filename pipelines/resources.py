@@ -10,12 +10,12 @@ from typing import Any
 import dagster as dg
 
 from pageindex_local.build import BuildJob, Fingerprint, make_fingerprint, may_use_model
-from pageindex_local.collection import Scope, plan_collection
 from pageindex_local.errors import SourceError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import LazyModel, open_lazily
 from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import find_sources, read_source
+from pageindex_local.planning import Scope, plan_collection
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.renames import gone_documents
 from pageindex_local.settings import Settings, read_settings

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import dagster as dg
 
-from pageindex_local.collection import Action, PlannedDocument, plan_collection
 from pageindex_local.errors import SourceError
 from pageindex_local.ids import hash_parts
 from pageindex_local.parsing.sources import SourceFile, find_sources
+from pageindex_local.planning import Action, PlannedDocument, plan_collection
 from pipelines.jobs import index_document, publish_release
 from pipelines.partitions import requests_to_add
 from pipelines.resources import Workspace, WorkspaceSettings

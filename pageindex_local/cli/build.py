@@ -29,15 +29,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from pageindex_local.build import BuildJob
-    from pageindex_local.collection import (
-        BuiltVersion,
-        CollectionReport,
-        DocumentBuilder,
-        DocumentReport,
-        PlannedDocument,
-    )
+    from pageindex_local.collection import BuiltVersion, CollectionReport, DocumentBuilder, DocumentReport
     from pageindex_local.llm.lazy import LazyModel
     from pageindex_local.parsing.parser_process import ParserProcess
+    from pageindex_local.planning import PlannedDocument
     from pageindex_local.progress import Progress
     from pageindex_local.settings import Settings
     from pageindex_local.store.index import IndexStore
@@ -123,15 +118,10 @@ def build(
     settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
 
     from pageindex_local.build import make_fingerprint, may_use_model
-    from pageindex_local.collection import (
-        Scope,
-        build_collection,
-        estimate_document,
-        library_builder,
-        plan_collection,
-    )
+    from pageindex_local.collection import build_collection, library_builder
     from pageindex_local.llm.lazy import open_lazily
     from pageindex_local.parsing.parser_process import ParserProcess
+    from pageindex_local.planning import Scope, estimate_document, plan_collection
     from pageindex_local.store.index import IndexStore
 
     store = IndexStore(index, collection, settings.store)

@@ -11,8 +11,9 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pageindex_local.collection import Scope, build_collection, library_builder
+from pageindex_local.collection import build_collection, library_builder
 from pageindex_local.evaluate.retrieval import score_abstention
+from pageindex_local.planning import Scope
 from pageindex_local.query import retrieve
 from pageindex_local.query.places import KnownPlace, sample_sentences
 from pageindex_local.query.words import is_stop_word, split_words

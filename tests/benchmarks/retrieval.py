@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from pageindex_local.collection import Scope, build_collection, library_builder
+from pageindex_local.collection import build_collection, library_builder
 from pageindex_local.evaluate.retrieval import (
     EvidenceQuestion,
     RetrievalScore,
@@ -27,6 +27,7 @@ from pageindex_local.evaluate.retrieval import (
 )
 from pageindex_local.llm.base import TextModel
 from pageindex_local.llm.lazy import open_lazily
+from pageindex_local.planning import Scope
 from pageindex_local.query import Answer, answer
 from pageindex_local.settings import QuerySettings, Settings, read_settings
 from pageindex_local.store.index import IndexStore

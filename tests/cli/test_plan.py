@@ -72,7 +72,7 @@ def test_plan_of_an_edited_document_says_what_the_edit_costs(build: Runner, fold
 
 def test_plan_for_a_capable_model_counts_parents_too(build: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     small = {entry["doc_id"]: entry["estimate"] for entry in build("--plan", "--json").json["documents"]}
-    monkeypatch.setattr("pageindex_local.collection.guess_strength", lambda _: "capable")
+    monkeypatch.setattr("pageindex_local.planning.guess_strength", lambda _: "capable")
     monkeypatch.setattr("pageindex_local.llm.lazy.open_model", lambda _: ExtractiveModel(strength="capable"))
 
     plan, _ = _compare(build)

@@ -6,8 +6,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from pageindex_local.collection import Scope
 from pageindex_local.llm.lazy import open_lazily
+from pageindex_local.planning import Scope
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pipelines.resources import Workspace, WorkspaceSettings

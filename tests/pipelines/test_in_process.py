@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.build import BuildJob
-from pageindex_local.collection import Action, Scope, build_collection, library_builder
+from pageindex_local.collection import build_collection, library_builder
 from pageindex_local.errors import NoTextError, SourceError, TreeError
 from pageindex_local.parsing.sources import read_source
+from pageindex_local.planning import Action, Scope
 from pageindex_local.settings import Settings
 from pipelines.in_process import dagster_builder
 from pipelines.resources import Workspace

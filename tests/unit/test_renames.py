@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pageindex_local.collection import Action, CollectionReport, Scope, build_collection, library_builder
+from pageindex_local.collection import CollectionReport, build_collection, library_builder
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import open_lazily
+from pageindex_local.planning import Action, Scope
 from pageindex_local.settings import read_settings
 from pageindex_local.store.history import NodeState, resolve_node
 from pageindex_local.store.index import IndexStore
