@@ -5,7 +5,7 @@ a grammar only the few tokens that matter.
 """
 
 import codecs
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pageindex_local.errors import ModelError
 from pageindex_local.llm.base import Generation, GenerationRequest, OnText, Score
-from pageindex_local.llm.template import strip_thinking
+from pageindex_local.llm.template import certain_text, strip_thinking
 
 CANDIDATES = 64  # tokens looked at first where a grammar or a temperature chooses
 Floats = NDArray[np.float32]
@@ -135,17 +135,6 @@ class Writer:
         text = self._text if self._request.grammar is not None else strip_thinking(self._text)
         self._tell(text)
         self._finish(Generation(text, reason, self._prompt_tokens, self._count))
-
-
-def certain_text(text: str, stops: Sequence[str], *, has_grammar: bool) -> str:
-    """The part of a growing answer that no later token takes back: no open reasoning, no stop string that has begun."""
-    kept = text if has_grammar else strip_thinking(text)
-    if not has_grammar and "<think>".startswith(text.strip()):
-        return ""
-    begun = [
-        length for stop in stops for length in range(min(len(stop), len(kept)), 0, -1) if kept.endswith(stop[:length])
-    ]
-    return kept[: len(kept) - max(begun, default=0)]
 
 
 class Scorer:

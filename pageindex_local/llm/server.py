@@ -7,7 +7,8 @@ applies the chat template, so the window is what it says of itself or what the s
 import http.client
 import ipaddress
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -22,12 +23,13 @@ from pageindex_local.llm.base import (
     ModelDescription,
     OnGeneration,
     OnScore,
+    OnText,
     Score,
     ScoreRequest,
 )
 from pageindex_local.llm.budget import check_prompt_fits
 from pageindex_local.llm.models import ModelEntry, describe_entry
-from pageindex_local.llm.template import strip_thinking
+from pageindex_local.llm.template import certain_text, strip_thinking
 from pageindex_local.settings import ModelSettings
 
 TIMEOUT_S = 600.0
@@ -60,6 +62,22 @@ class _TokenUsage(_Reply):
 class _Completion(_Reply):
     choices: list[_Choice]
     usage: _TokenUsage = _TokenUsage()
+
+
+class _Delta(_Reply):
+    content: str | None = None
+
+
+class _DeltaChoice(_Reply):
+    delta: _Delta = _Delta()
+    finish_reason: str | None = None
+
+
+class _Event(_Reply):
+    """One piece of an answer that is sent as it is written; the last one may bring the usage and no choice."""
+
+    choices: list[_DeltaChoice] = []
+    usage: _TokenUsage | None = None
 
 
 class _ServedModel(_Reply):
@@ -105,7 +123,7 @@ class ServerModel:
             model_sha256=entry.sha256,
             engine="OpenAI-compatible server",
             context_tokens=min(limit for limit in limits if limit),
-            capabilities=frozenset({Capability.GRAMMAR}),
+            capabilities=frozenset({Capability.GRAMMAR, Capability.STREAM}),
             strength=entry.strength or "capable",
             sampling=f"greedy, then temperature 0.5+, seed {settings.seed}",
         )
@@ -149,6 +167,37 @@ class ServerModel:
                 on_result(index, result)
         return results
 
+    def stream(self, request: GenerationRequest, on_text: OnText) -> Generation:
+        """One generation, told as the server sends it.
+
+        Raises:
+            PromptTooLongError: prompt and `max_tokens` exceed the window, by our count or the server's.
+            ModelError: the server failed or answered in another form.
+        """
+        self._check_open()
+        prompt_tokens = self.count_prompt_tokens(request.system, request.user)
+        check_prompt_fits(prompt_tokens, request.max_tokens, self._description.context_tokens, purpose=request.purpose)
+        body = {**self._completion_body(request), "stream": True, "stream_options": {"include_usage": True}}
+        has_grammar = request.grammar is not None
+        text, told, reason = "", "", "stop"
+        usage: _TokenUsage | None = None
+        for data in self._events("/v1/chat/completions", body):
+            event = self._parse(_Event, data)
+            usage = event.usage or usage
+            for choice in event.choices[:1]:
+                text += choice.delta.content or ""
+                reason = "length" if choice.finish_reason == "length" else reason
+            certain = certain_text(text, request.stop, has_grammar=has_grammar)
+            if len(certain) > len(told):
+                told = certain
+                on_text(told)
+        final = text if has_grammar else strip_thinking(text)
+        if len(final) > len(told):
+            on_text(final)
+        if usage is None:  # not every server counts while it streams
+            usage = _TokenUsage(prompt_tokens=prompt_tokens, completion_tokens=self.count_tokens(text))
+        return Generation(final, reason, usage.prompt_tokens, usage.completion_tokens)
+
     def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:  # noqa: ARG002
         """Not offered by this engine.
 
@@ -161,7 +210,7 @@ class ServerModel:
         """Refuse further work; the server goes on."""
         self._closed = True
 
-    def _complete(self, request: GenerationRequest) -> Generation:
+    def _completion_body(self, request: GenerationRequest) -> dict[str, Any]:
         messages = [{"role": "user", "content": request.user}]
         if request.system:
             messages.insert(0, {"role": "system", "content": request.system})
@@ -178,6 +227,10 @@ class ServerModel:
             body["stop"] = list(request.stop)
         if request.grammar is not None:
             body["grammar"] = request.grammar
+        return body
+
+    def _complete(self, request: GenerationRequest) -> Generation:
+        body = self._completion_body(request)
         answer = self._parse(_Completion, self._call("POST", "/v1/chat/completions", body))
         if not answer.choices:
             raise ModelError("the server's answer holds no choice", subject=self._description.name)
@@ -213,24 +266,43 @@ class ServerModel:
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None) -> bytes:
         status, data = self._exchange(method, path, body)
-        if status == 200:
-            return data
+        if status != 200:
+            raise self._refusal(path, status, data)
+        return data
+
+    def _refusal(self, path: str, status: int, data: bytes) -> ModelError:
         message = data.decode("utf-8", "replace")
         if status == 400 and "exceed_context_size" in message:
-            raise PromptTooLongError(
+            return PromptTooLongError(
                 "the server's window is smaller than the settings say",
                 subject=self._address,
                 next_step="Lower model.context_tokens to the server's.",
             )
-        raise ModelError(f"{path} answered {status}: {message[:_MESSAGE_LIMIT]}", subject=self._address)
+        return ModelError(f"{path} answered {status}: {message[:_MESSAGE_LIMIT]}", subject=self._address)
 
     def _exchange(self, method: str, path: str, body: dict[str, Any] | None) -> tuple[int, bytes]:
+        with self._response(method, path, body) as response:
+            return response.status, response.read()
+
+    def _events(self, path: str, body: dict[str, Any]) -> Iterator[bytes]:
+        """The data of server-sent events, one JSON object each, until `[DONE]` or the end."""
+        with self._response("POST", path, body) as response:
+            if response.status != 200:
+                raise self._refusal(path, response.status, response.read())
+            for line in response:
+                data = line.removeprefix(b"data:").strip()
+                if data == b"[DONE]":
+                    return
+                if data and line.startswith(b"data:"):
+                    yield data
+
+    @contextmanager
+    def _response(self, method: str, path: str, body: dict[str, Any] | None) -> Iterator[http.client.HTTPResponse]:
         connection = http.client.HTTPConnection(self._host, self._port, timeout=TIMEOUT_S)
         try:
             payload = None if body is None else json.dumps(body).encode("utf-8", "replace")
             connection.request(method, self._path + path, payload, {"Content-Type": "application/json"})
-            response = connection.getresponse()
-            return response.status, response.read()
+            yield connection.getresponse()
         except ConnectionRefusedError:
             raise EngineUnavailableError("no server answers", subject=self._address, next_step="Start it.") from None
         except (OSError, http.client.HTTPException) as error:

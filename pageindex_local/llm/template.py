@@ -5,7 +5,7 @@ their places afterwards as data. Thinking is switched off where a template has a
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -107,6 +107,17 @@ def strip_thinking(text: str) -> str:
     if "</think>" in text:
         return _THOUGHT.sub("", text, count=1)
     return "" if text.lstrip().startswith("<think>") else text
+
+
+def certain_text(text: str, stops: Sequence[str], *, has_grammar: bool) -> str:
+    """The part of a growing answer that no later token takes back: no open reasoning, no stop string that has begun."""
+    kept = text if has_grammar else strip_thinking(text)
+    if not has_grammar and "<think>".startswith(text.strip()):
+        return ""
+    begun = [
+        length for stop in stops for length in range(min(len(stop), len(kept)), 0, -1) if kept.endswith(stop[:length])
+    ]
+    return kept[: len(kept) - max(begun, default=0)]
 
 
 def _raise(message: str) -> NoReturn:

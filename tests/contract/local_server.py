@@ -12,7 +12,13 @@ from pageindex_local.llm.base import GenerationRequest, TextModel
 
 
 @contextmanager
-def serve(model: TextModel, *, can_tokenise: bool = True, bodies: list[dict[str, Any]] | None = None) -> Iterator[str]:
+def serve(
+    model: TextModel,
+    *,
+    can_tokenise: bool = True,
+    sends_usage: bool = True,
+    bodies: list[dict[str, Any]] | None = None,
+) -> Iterator[str]:
     """The address of a running server; what it is sent is appended to `bodies`."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -45,7 +51,25 @@ def serve(model: TextModel, *, can_tokenise: bool = True, bodies: list[dict[str,
             prompt_tokens = model.count_tokens(request.system) + model.count_tokens(request.user) + 64
             choice = {"message": {"role": "assistant", "content": result.text}, "finish_reason": result.finish_reason}
             usage = {"prompt_tokens": prompt_tokens, "completion_tokens": result.output_tokens}
+            if body.get("stream"):
+                self.send_events(result.text, result.finish_reason, usage if sends_usage else None)
+                return
             self.answer(200, {"choices": [choice], "usage": usage})
+
+        def send_events(self, text: str, finish_reason: str, usage: dict[str, int] | None) -> None:
+            """The text in pieces of five characters, as server-sent events."""
+            pieces = [{"delta": {"content": text[at : at + 5]}} for at in range(0, len(text), 5)]
+            events: list[dict[str, Any]] = [
+                {"choices": [piece]} for piece in [*pieces, {"delta": {}, "finish_reason": finish_reason}]
+            ]
+            if usage is not None:
+                events.append({"choices": [], "usage": usage})
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            for event in events:
+                self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
+            self.wfile.write(b": a comment\n\ndata: [DONE]\n\n")
 
         def answer(self, status: int, value: dict[str, Any]) -> None:
             data = json.dumps(value).encode()

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from pageindex_local.llm.base import Generation, GenerationRequest
-from pageindex_local.llm.sampling import GrammarState, Writer, certain_text
+from pageindex_local.llm.sampling import GrammarState, Writer
+from pageindex_local.llm.template import certain_text
 
 
 @pytest.mark.parametrize(

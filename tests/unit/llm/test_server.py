@@ -105,3 +105,33 @@ def test_count_tokens_without_tokenize_is_never_too_low() -> None:
 def test_window_is_the_smallest_that_anybody_names() -> None:
     with serve(ScriptedModel([], context_tokens=700)) as url:
         assert ServerModel(find_model(url), SETTINGS).describe().context_tokens == 700
+
+
+@pytest.mark.parametrize("sends_usage", [True, False])
+def test_stream_tells_pieces_and_counts_tokens(sends_usage: bool) -> None:
+    bodies: list[dict[str, Any]] = []
+    told: list[str] = []
+    inner = FunctionModel(lambda _: "The fee for one night is nine crowns.")
+    with serve(inner, sends_usage=sends_usage, bodies=bodies) as url:
+        model = ServerModel(find_model(url), SETTINGS)
+        result = model.stream(GenerationRequest("How much?", 40), told.append)
+        whole = model.generate([GenerationRequest("How much?", 40)])[0]
+    assert result.text == whole.text == told[-1] == "The fee for one night is nine crowns."
+    assert len(told) > 5
+    assert result.output_tokens == whole.output_tokens
+    assert [body["stream"] for body in bodies if "stream" in body] == [True, False]
+
+
+def test_stream_shows_no_reasoning() -> None:
+    told: list[str] = []
+    with serve(FunctionModel(lambda _: "<think>nine or ten?</think>Nine.")) as url:
+        result = ServerModel(find_model(url), SETTINGS).stream(GenerationRequest("How much?", 40), told.append)
+    assert result.text == "Nine."
+    assert all("think" not in text and "ten" not in text for text in told)
+
+
+def test_stream_that_the_server_refuses_is_a_model_error() -> None:
+    with serve(ScriptedModel([ModelError("out of order")])) as url:
+        model = ServerModel(find_model(url), SETTINGS)
+        with pytest.raises(ModelError, match="out of order"):
+            model.stream(GenerationRequest("How much?", 40), lambda _: None)
