@@ -27,7 +27,8 @@ class TopicEmbedder:
         rows = [[float(bool(re.search(topic, text.lower()))) for topic in TOPICS] for text in texts]
         matrix = np.asarray(rows, dtype=np.float32)
         lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-        return np.divide(matrix, lengths, dtype=np.float32)
+        unit: Matrix = np.divide(matrix, lengths, dtype=np.float32)
+        return unit
 
 
 def test_rank_pages_names_the_page_and_leaf_of_the_nearest_passage(tmp_path: Path) -> None:
