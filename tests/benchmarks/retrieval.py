@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pageindex_local.collection import build_collection, library_builder
+from pageindex_local.errors import EngineUnavailableError
 from pageindex_local.evaluate.retrieval import (
     EvidenceQuestion,
     RetrievalScore,
@@ -29,6 +30,7 @@ from pageindex_local.llm.base import TextModel
 from pageindex_local.llm.lazy import open_lazily
 from pageindex_local.planning import Scope
 from pageindex_local.query import Answer, answer
+from pageindex_local.query.vectors import Embedder, Matrix, open_embedder
 from pageindex_local.settings import QuerySettings, Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release, StoredPage
@@ -84,6 +86,22 @@ def rank_by_bm25(question: str, pages: Sequence[StoredPage], k1: float = 1.5, b:
                 scores[place] += idf * count[word] * (k1 + 1) / (count[word] + k1 * (1 - b + b * sizes[place] / mean))
     order = sorted(range(len(pages)), key=lambda place: (-scores[place], place))
     return [pages[place].page_number for place in order]
+
+
+def rank_by_vectors(
+    question: str, pages: Sequence[StoredPage], embedder: Embedder, known: dict[str, Matrix]
+) -> list[int]:
+    """Dense retrieval alone: pages by their nearest piece of 200 words. `known` keeps vectors between questions."""
+    nearness: dict[int, float] = {}
+    asked = embedder.embed([question])[0]
+    for page in pages:
+        words = page.text.split()
+        pieces = [" ".join(words[start : start + 200]) for start in range(0, max(len(words), 1), 200)]
+        key = "\n".join(pieces)
+        if key not in known:
+            known[key] = embedder.embed(pieces)
+        nearness[page.page_number] = float((known[key] @ asked).max())
+    return sorted(nearness, key=lambda number: (-nearness[number], number))
 
 
 def ask_all(
@@ -163,6 +181,17 @@ def run(bench: Bench, settings: QuerySettings, model: TextModel | None) -> None:
         q.question_id: rank_by_bm25(q.question, bench.pages(bench.doc_ids[q.question_id])) for q in bench.questions
     }
     print_score("page-level BM25, document given", score_rankings(bench.questions, baseline))
+    try:
+        embedder = open_embedder("wordllama")
+    except EngineUnavailableError as error:
+        print(f"dense baseline skipped: {error}")
+    else:
+        known: dict[str, Matrix] = {}
+        dense = {
+            q.question_id: rank_by_vectors(q.question, bench.pages(bench.doc_ids[q.question_id]), embedder, known)
+            for q in bench.questions
+        }
+        print_score("dense vectors, document given", score_rankings(bench.questions, dense))
     variants: list[tuple[str, QuerySettings, TextModel | None]] = [("ours, full text only", settings, None)]
     if model is not None:
         variants.append(("ours, with model", settings, model))
