@@ -13,6 +13,7 @@ from pageindex_local.parsing.sources import read_source
 from pageindex_local.parsing.text import split_lines
 from pageindex_local.records import Heading, Line, MediaType, Page, ParsedDocument, Source
 from pageindex_local.settings import ParseSettings
+from pageindex_local.tree.text import iter_lines
 
 
 def read_text(path: Path, settings: ParseSettings) -> str:
@@ -54,7 +55,10 @@ def new_lines(document: ParsedDocument, section: Section, text: str) -> tuple[Se
     """The lines that are to stand in a section, its heading included, and on which of its pages."""
     if not document.has_pages:
         lines = _trimmed(list(split_lines(text.replace(PAGE_BREAK, "\n"))))
-        lines = _with_heading(document, section, lines)
+        if lines != list(section.lines):
+            lines = _with_heading(document, section, lines)
+            if _is_text(document, section.span[1]) and lines[-1] != section.lines[-1]:
+                lines.append("")  # what follows at once would be read as the same paragraph
         return lines, [0] * len(lines)
     pieces = [list(split_lines(piece)) for piece in text.strip("\n").split(PAGE_BREAK)]
     count = section.pages[-1] + 1
@@ -74,6 +78,12 @@ def new_lines(document: ParsedDocument, section: Section, text: str) -> tuple[Se
     with_heading = _with_heading(document, section, [line for _, line in rows])
     added = len(with_heading) - len(rows)
     return with_heading, [0] * added + [page for page, _ in rows]
+
+
+def _is_text(document: ParsedDocument, number: int) -> bool:
+    """Whether there is a line of that number, and something on it."""
+    line = next(iter_lines(document, (number, number + 1)), None)
+    return line is not None and bool(line[1].text.strip())
 
 
 def _trimmed(lines: list[str]) -> list[str]:
@@ -106,8 +116,7 @@ def _with_heading(document: ParsedDocument, section: Section, lines: list[str]) 
 
 def _check_markdown(section: Section, lines: list[str]) -> bool:
     """Whether Markdown lines bring the heading of the section; what their headings must not be is an error."""
-    found = _markdown_headings(lines)
-    own = _markdown_headings(section.lines)
+    found, own = _markdown_headings(lines), _markdown_headings(section.lines)
     level = own[0].level if own and own[0].span[0] == 0 else 0
     brings = bool(level and found and found[0].span[0] == 0 and found[0].level <= level)
     if brings and found[0].level < level:
@@ -127,7 +136,9 @@ def _check_markdown(section: Section, lines: list[str]) -> bool:
     return brings
 
 
-def _markdown_headings(lines: Sequence[str]) -> tuple[Heading, ...]:
+def _markdown_headings(lines: Sequence[str]) -> list[Heading]:
+    """The headings that begin a section: those with a letter or digit in them."""
     source = Source("", "", "", "", 0, MediaType.MARKDOWN)
     page = Page(1, "1", 0, tuple(Line(text) for text in lines))
-    return find_markdown_headings(ParsedDocument(source, (page,))).headings
+    found = find_markdown_headings(ParsedDocument(source, (page,))).headings
+    return [heading for heading in found if any(map(str.isalnum, heading.title))]

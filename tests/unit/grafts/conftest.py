@@ -95,8 +95,11 @@ class Port:
         node = self.node(title)
         draft = self.draft(node.node_id, None if change is None else change(self.section_text(node.node_id)))
         assert draft is not None
-        publish_draft(self.store, draft, self.store.require_current(), "test")
+        self.publish(draft)
         return draft
+
+    def publish(self, draft: VersionDraft) -> None:
+        publish_draft(self.store, draft, self.store.require_current(), "test")
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """A section replaced by hand: it and nothing else changes, and every id that has to stays."""
 
+from pathlib import Path
+
 import pytest
 
 from pageindex_local.errors import SourceError, TreeError
@@ -63,6 +65,22 @@ def test_replace_introduction_leaves_the_sections_beside_it(port: Port) -> None:
     assert draft is not None
     assert draft.tree.nodes[intro.node_id].kind is NodeKind.INTRODUCTION
     assert {kept.node_id for kept in draft.report.kept if kept.changes} == {intro.node_id}
+
+
+def test_new_last_line_is_kept_apart_from_a_heading_that_follows_at_once(tmp_path: Path) -> None:
+    port = Port(tmp_path)
+    port.build("# Signs\n\nOne\n===\n\n```\nfirst\n```\nTwo\n===\n\nSecond.\n")
+    titles = [node.title for node in port.live.tree().walk()]
+    draft = port.replace("One", lambda text: text + "And a word after it.\n")
+    assert [node.title for node in draft.tree.walk()] == titles
+    assert port.draft(port.node("One").node_id, port.section_text(port.node("One").node_id)) is None
+
+
+def test_lines_that_look_like_headings_without_a_word_are_text(tmp_path: Path) -> None:
+    port = Port(tmp_path)
+    port.build("# Signs\n\n## One\n\n.\n---\n\nText.\n\n## Two\n\nSecond.\n")
+    draft = port.replace("One", lambda text: text + "\nMore.\n")
+    assert len(draft.tree.nodes) == 3
 
 
 @pytest.mark.parametrize(
