@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from difflib import SequenceMatcher
 
 from pageindex_local.errors import SourceError
-from pageindex_local.grafts.carry import align, body_lines
+from pageindex_local.grafts.carry import BodyLines, align, body_lines
 from pageindex_local.ids import normalise_text
 from pageindex_local.records import Node, ParsedDocument, SectionTree, Span
 from pageindex_local.tree.draft import DraftNode, finish_tree
@@ -34,7 +34,8 @@ def remap_tree(
         SourceError: the heading of a section inside is not among the new lines.
     """
     shift = new_document.line_count - document.line_count
-    find = _line_map(document, span, new_document, new_span)
+    body = body_lines(new_document)
+    find = _line_map(document, span, body, new_span)
     inside: set[str] = set()
     drafts: dict[str, DraftNode] = {}
     roots: list[DraftNode] = []
@@ -51,7 +52,7 @@ def remap_tree(
                 lost.append(old.title)
                 continue
             height = heading[1] - heading[0]
-            start, start_page = _section_start(new_document, place)
+            start, start_page = _section_start(new_document, body, place)
             if old.span[0] == tree.nodes[old.parent_id or ""].span[0]:
                 above = drafts[old.parent_id or ""]
                 start, start_page = above.start, above.start_page
@@ -72,10 +73,10 @@ def remap_tree(
 
 
 def _line_map(
-    document: ParsedDocument, span: Span, new_document: ParsedDocument, new_span: Span
+    document: ParsedDocument, span: Span, new: BodyLines, new_span: Span
 ) -> Callable[[int, bool], int | None]:
     """Where a line of the replaced part is now: the equal line, or with `exact` false the nearest behind it."""
-    old, new = body_lines(document), body_lines(new_document)
+    old = body_lines(document)
     first, end = bisect_left(old.numbers, span[0]), bisect_left(old.numbers, span[1])
     new_first, new_end = bisect_left(new.numbers, new_span[0]), bisect_left(new.numbers, new_span[1])
     matcher = SequenceMatcher(None, list(old.keys[first:end]), list(new.keys[new_first:new_end]), autojunk=False)
@@ -94,10 +95,9 @@ def _line_map(
     return find
 
 
-def _section_start(document: ParsedDocument, line: int) -> tuple[int, int]:
+def _section_start(document: ParsedDocument, body: BodyLines, line: int) -> tuple[int, int]:
     """Where a section whose first line of text is `line` begins: with its page, if nothing stands above but running."""
     page = document.pages[bisect_right(document.pages, line, key=lambda page: page.first_line) - 1]
-    body = body_lines(document)
     place = bisect_left(body.numbers, page.first_line)
     is_first = place < len(body.numbers) and body.numbers[place] == line
     return (page.first_line if is_first else line), page.page_number
