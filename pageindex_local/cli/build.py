@@ -93,7 +93,12 @@ def build(
         bool, typer.Option("--plan", metavar="", help="Change nothing; say what would be built and what it may cost.")
     ] = False,
     no_dagster: Annotated[
-        bool, typer.Option("--no-dagster", metavar="", help="Run the library alone; the result is the same.")
+        bool,
+        typer.Option(
+            "--no-dagster",
+            metavar="",
+            help="Run the library alone; the result is the same. More than 100 documents are always built so.",
+        ),
     ] = False,
     password_file: Annotated[
         Path | None,
@@ -118,7 +123,7 @@ def build(
     settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
 
     from pageindex_local.build import make_fingerprint, may_use_model
-    from pageindex_local.collection import build_collection, library_builder
+    from pageindex_local.collection import MANY_DOCUMENTS, build_collection, library_builder
     from pageindex_local.llm.lazy import open_lazily
     from pageindex_local.parsing.parser_process import ParserProcess
     from pageindex_local.planning import Scope, estimate_document, plan_collection
@@ -158,6 +163,9 @@ def build(
         emit_json(report_json(report))
     else:
         _show_report(report)
+    built = sum(document.is_changed and document.version is not None for document in report.documents)
+    if not no_dagster and built > MANY_DOCUMENTS:
+        hint(f"more than {MANY_DOCUMENTS} documents to build: the library built them alone, the result is the same")
     raise typer.Exit(report.exit_code)
 
 

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,14 @@ def test_build_with_unknown_setting_exits_2_and_names_it(build: Runner, tmp_path
     done = build("--config", config)
     assert done.code == 2
     assert "max_deph" in done.err
+
+
+def test_build_many_documents_leaves_dagster_out_and_says_so(
+    run: Runner, folder: Path, index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pageindex_local.collection.MANY_DOCUMENTS", 1)
+    monkeypatch.setitem(sys.modules, "pipelines.in_process", None)  # importing it fails
+    done = run("build", folder, "--index", index, "--model", "fake")
+    assert done.code == 0
+    assert "the library built them alone" in done.err
+    assert len(list(index.glob("default/documents/*/versions/*"))) == 2
