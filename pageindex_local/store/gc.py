@@ -45,9 +45,9 @@ class GcPlan:
 def plan_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
     """What gc would remove. Changes nothing.
 
-    Kept are the newest `keep_releases` releases (the settings' number by default), those that a reader has leased and
-    all between, every version that one of them pins, and everything younger than `settings.grace_s`. Only the oldest
-    releases go, so that the newer ones go on vouching for each other.
+    Kept are the newest `keep_releases` releases (the settings' number by default; marks of gc do not count), those that
+    a reader has leased and all between, every version that one of them pins, and everything younger than
+    `settings.grace_s`. Only the oldest releases go, so that the newer ones go on vouching for each other.
 
     Raises:
         CorruptIndexError: a kept release cannot be read, so nobody knows what it pins.
@@ -58,9 +58,11 @@ def plan_gc(store: IndexStore, keep_releases: int | None = None) -> GcPlan:
 def _plan(store: IndexStore, keep_releases: int | None, condemned: Condemned) -> GcPlan:
     """A plan that goes on with what an earlier gc has condemned, unless it was pinned before that took effect."""
     keep = max(1, store.settings.keep_releases if keep_releases is None else keep_releases)
+    marks = store.chain().marks if store.current() else frozenset()
     names = store.releases()
     leased, expired = _read_leases(store)
-    first_kept = len(names) - len(names[-keep:])
+    real = [name for name in names if name not in marks]
+    first_kept = names.index(real[-keep]) if len(real) > keep else 0
     first_kept = max([first_kept, *(names.index(name) + 1 for name in condemned.releases if name in names[:-1])])
     first_kept = min([first_kept, *(names.index(name) for name in leased if name in names)])
     kept = names[first_kept:]
@@ -137,12 +139,15 @@ def _condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
 def _try_to_condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
     condemned, before = read_condemned(store.files, store.layout)
     live = store.live()
+    leased, _ = _read_leases(store)
     plan = _plan(store, keep_releases, condemned)
     if live is None or not (plan.releases or plan.versions):
         return plan
     write_condemned(store.files, store.layout, _join(store, condemned, plan), before)
     if not store.files.has_locks:
-        release_files.write_release(store.files, store.layout, live, dict(live[0].documents), "gc")
+        release_files.write_release(store.files, store.layout, live, dict(live[0].documents), release_files.GC_MARK)
+    if _read_leases(store)[0] <= leased:
+        return plan
     again = _plan(store, keep_releases, condemned)
     return replace(
         plan,

@@ -227,7 +227,14 @@ def open_bucket(settings: StoreSettings) -> BucketFiles:
     """
     from pageindex_local.store.s3 import open_s3  # noqa: PLC0415 - boto3 is an extra
 
-    root = Path(settings.cache_folder).expanduser()
+    try:
+        root = Path(settings.cache_folder).expanduser()
+    except RuntimeError:
+        raise StoreError(
+            "this user has no home folder to keep copies in",
+            subject=settings.cache_folder,
+            next_step="Set HOME, or store.cache_folder in the configuration.",
+        ) from None
     return BucketFiles(open_s3(), root, LocalCopies(root / "files", settings.cache_bytes))
 
 

@@ -20,16 +20,20 @@ from pageindex_local.store.layout import MANIFEST, Layout, canonical_json, relea
 from pageindex_local.store.reader import check_bytes, read_checked, read_record
 from pageindex_local.store.records import FORMAT_VERSION, Manifest, Pointer, Release, ReleaseEntry, VersionRef
 
+GC_MARK = "gc"  # the reason of a release that gc makes in a bucket, see `condemned`
+
 
 @dataclass(frozen=True, slots=True)
 class Chain:
     """The releases that are or were live and are kept: name -> sha256 of the file, newest first.
 
     `missing` is the parent of the oldest, where it has one: gc removed it, or it stayed where a bundle came from.
+    `marks` are those that hold what the one before holds and only mark that gc was at work.
     """
 
     hashes: dict[str, str]
     missing: str | None
+    marks: frozenset[str]
 
     def dead_numbers(self, numbers: list[int]) -> list[int]:
         """Of the numbers of release files those that never became live and never can."""
@@ -44,6 +48,7 @@ class _Link(BaseModel):
     name: str
     parent: str | None
     parent_sha256: str | None
+    reason: str
 
 
 def now() -> str:
@@ -102,6 +107,7 @@ def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> 
     """
     there = {release_name(number) for number in list_numbers(files, layout)}
     hashes = {live[0].name: live[1]}
+    marks = {live[0].name} if live[0].reason == GC_MARK else set()
     name, sha256 = live[0].parent, live[0].parent_sha256
     while name is not None and sha256 is not None:
         try:
@@ -110,13 +116,15 @@ def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> 
         except FileNotFoundError:
             data = None  # gc was here between the two
         if data is None:
-            return Chain(hashes, name)
+            break
         subject = str(layout.release(name))
         check_bytes(data, sha256, subject)
         link = read_record(data, _Link, subject=subject)
         hashes[name] = sha256
+        if link.reason == GC_MARK:
+            marks.add(name)
         name, sha256 = link.parent, link.parent_sha256
-    return Chain(hashes, None)
+    return Chain(hashes, name, frozenset(marks))
 
 
 def pointer_bytes(pointer: Pointer) -> bytes:
