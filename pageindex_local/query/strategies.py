@@ -41,6 +41,9 @@ PATH_SHARE = 0.3
 _GUIDED_PATH_SHARE = 0.9  # where a model alone chooses sections, their pages follow its choice
 FULLTEXT_PLAN = Plan(Strategy.FULLTEXT, 0.0, 0.0, PATH_SHARE, "no model")
 CANNOT_SCORE = "the model cannot score"
+# What a small model does where nothing was measured. The bundled one did not find more pages than full text alone, at
+# three thousand tokens a question (ablation in docs/benchmarks.md); `calibrate` gives a better one its share.
+SMALL_MODEL_PLAN = replace(FULLTEXT_PLAN, reason="a small model, not measured on this index; see `calibrate`")
 CHOICE_SHARE = 0.5  # of a capable model's choice beside full text, unless measured
 
 
@@ -63,9 +66,7 @@ def make_plan(
             return Plan(
                 Strategy.CHOICE, CHOICE_SHARE, 0.0, PATH_SHARE, "a capable model chooses; not measured, see `calibrate`"
             )
-        if not can_score:
-            return _cannot_score()
-        return default_plan(settings)
+        return SMALL_MODEL_PLAN if can_score else _cannot_score()
     if strategy is Strategy.CHOICE:
         return Plan(Strategy.CHOICE, 1.0, 0.0, _GUIDED_PATH_SHARE, "asked for")
     if not can_score:
@@ -74,11 +75,6 @@ def make_plan(
         return Plan(Strategy.LIKELIHOOD, 1.0, 1.0, _GUIDED_PATH_SHARE, "asked for")
     share = 1 - settings.fulltext_weight
     return Plan(Strategy.FUSED, share, share / 3, PATH_SHARE, "asked for")
-
-
-def default_plan(settings: QuerySettings) -> Plan:
-    """What a small model does where nothing was measured: see the ablation in docs/benchmarks.md."""
-    return Plan(Strategy.FUSED, 0.0, (1 - settings.fulltext_weight) / 3, PATH_SHARE, "default, not measured")
 
 
 def _cannot_score() -> Plan:

@@ -131,7 +131,7 @@ def test_retrieve_with_repeated_pages_shows_the_text_once(tmp_path: Path) -> Non
 def test_retrieve_with_a_model_lets_its_judgement_reorder(tmp_path: Path) -> None:
     store, _ = publish(tmp_path, {"harbour.pdf": HARBOUR})
     question = "Tell of the ordinary remark number 3"
-    settings = SETTINGS.model_copy(update={"fulltext_weight": 0.2})
+    settings = SETTINGS.model_copy(update={"fulltext_weight": 0.2, "strategy": "fused"})
 
     def favour(request: ScoreRequest) -> float:
         return -1.0 if "Diesel" in request.prefix else -4.0
