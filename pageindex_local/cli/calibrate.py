@@ -1,5 +1,6 @@
 """`calibrate`: an index asked about itself: which sections can be found, and how far a model helps to find them."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _EXAMPLES = (
     "calibrate --index ./indexes --samples 100 --no-model",
-    "calibrate --index ./indexes --model qwen.gguf --json",
+    "calibrate --index ./indexes --model qwen.gguf --output qwen.json",
+    "calibrate --index ./imported --take qwen.json",
 )
 _REMARK = (
     "Sentences and headings are taken from sections, words are left out, and the index is asked where they stand: no "
@@ -54,17 +56,33 @@ def calibrate(
     no_model: Annotated[
         bool, typer.Option("--no-model", metavar="", help="Only ask which sections are found.")
     ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write what was measured of the model there too."),
+    ] = None,
+    measured_elsewhere: Annotated[
+        Path | None,
+        typer.Option("--take", metavar="FILE", help="Take over such a file instead of measuring.", dir_okay=False),
+    ] = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure on the index itself how well sections are found, and how much a model should count."""
     from pageindex_local.query.calibrate import measure_model
-    from pageindex_local.query.calibration import write_calibration
+    from pageindex_local.query.calibration import adopt_calibration, write_calibration
     from pageindex_local.query.navigability import measure_navigability
 
     settings = load_settings(config, model={"name": model})
     store = open_store(index, collection, settings)
     pinned = read_release(store, release)
+    if measured_elsewhere is not None:
+        data = measured_elsewhere.read_bytes()
+        taken = adopt_calibration(store, pinned, data, subject=str(measured_elsewhere))
+        if as_json:
+            emit_json({"release": pinned.name, "models": [model.model_name for model in taken.models]})
+        else:
+            hint(f"stored with release {pinned.name}: {', '.join(model.model_name for model in taken.models)}")
+        return
     measured: ModelMeasurement | None = None
     with store.lease(pinned), show_progress(quiet=as_json) as progress:
         found = measure_navigability(store, pinned, settings.query, samples=samples, seed=seed, progress=progress)
@@ -78,7 +96,9 @@ def calibrate(
                 )
             finally:
                 opened.close()
-            write_calibration(store, pinned, measured)
+            stored = write_calibration(store, pinned, measured)
+            if output is not None:
+                output.write_text(stored.model_dump_json(indent=1) + "\n", encoding="utf-8")
     if as_json:
         emit_json(report(found, measured))
         return

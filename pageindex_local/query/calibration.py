@@ -6,7 +6,7 @@ over its ancestor's while most of the documents are still the same, so that a ni
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from pageindex_local.errors import CorruptIndexError
+from pageindex_local.errors import CorruptIndexError, QueryError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.llm.base import TextModel
 from pageindex_local.query.strategies import PATH_SHARE, Plan, Strategy, make_plan
@@ -89,7 +89,7 @@ def read_calibration(store: IndexStore, release: str) -> Calibration | None:
         found = Calibration.model_validate_json(data)
     except ValidationError:
         return None
-    return found if found.format == FORMAT and found.release == release else None
+    return found if found.format == FORMAT else None
 
 
 def write_calibration(store: IndexStore, release: Release, measured: ModelMeasurement) -> Calibration:
@@ -119,13 +119,36 @@ def write_calibration(store: IndexStore, release: Release, measured: ModelMeasur
     return calibration
 
 
+def adopt_calibration(store: IndexStore, release: Release, data: bytes, *, subject: str) -> Calibration:
+    """Take over measurements made elsewhere, such as before a bundle was carried here.
+
+    Raises:
+        QueryError: no calibration, of another format, or made on other documents.
+        StoreError: the folder cannot be written.
+    """
+    try:
+        brought = Calibration.model_validate_json(data)
+    except ValidationError:
+        raise QueryError("is no calibration", subject=subject, next_step="`calibrate --output` writes one.") from None
+    if brought.format != FORMAT:
+        raise QueryError(f"has format {brought.format}, not {FORMAT}", subject=subject, next_step="Calibrate again.")
+    if not _is_like(brought, release):
+        raise QueryError(
+            f"was measured on other documents than those of release {release.name}",
+            subject=subject,
+            next_step="Calibrate here.",
+        )
+    for measured in brought.models:
+        write_calibration(store, release, measured)
+    return brought
+
+
 def find_measurement(store: IndexStore, release: Release, fingerprint: str) -> tuple[ModelMeasurement, str] | None:
     """The newest measurement of a model that counts for a release, and the release it was made on.
 
     That of the release itself, or of an ancestor of which at least `SAME_SHARE` of the documents are unchanged. A
     damaged file counts as none.
     """
-    wanted = set(_manifests(release).items())
     names = [name for name in store.releases() if name <= release.name]
     for name in sorted(names, reverse=True)[:_ANCESTORS]:
         try:
@@ -133,10 +156,7 @@ def find_measurement(store: IndexStore, release: Release, fingerprint: str) -> t
         except CorruptIndexError:
             continue
         measured = None if calibration is None else calibration.of_model(fingerprint)
-        if calibration is None or measured is None:
-            continue
-        same = len(wanted & set(calibration.manifests.items()))
-        if same >= SAME_SHARE * max(len(wanted), len(calibration.manifests)):
+        if calibration is not None and measured is not None and _is_like(calibration, release):
             return measured, name
     return None
 
@@ -157,6 +177,13 @@ def choose_plan(store: IndexStore, release: Release, model: TextModel | None, se
                 f"measured on release {name} with {measured.samples} samples",
             )
     return make_plan(strategy, model, settings, calibrated)
+
+
+def _is_like(calibration: Calibration, release: Release) -> bool:
+    """Whether enough of the documents are the very versions that were measured."""
+    wanted = _manifests(release)
+    same = len(wanted.items() & calibration.manifests.items())
+    return same >= SAME_SHARE * max(len(wanted), len(calibration.manifests))
 
 
 def _manifests(release: Release) -> dict[str, str]:

@@ -40,6 +40,30 @@ def test_calibrate_with_a_model_is_followed_by_questions_with_it(run: Runner, bu
     assert "measured on release 000001" in strategy_of(trace)["why"]
 
 
+def test_calibrate_takes_over_what_was_measured_before_a_bundle_was_carried(
+    run: Runner, built: Path, tmp_path: Path
+) -> None:
+    file, bundle, other, trace = (tmp_path / name for name in ("m.json", "docs.bundle", "other", "trace.json"))
+    run("calibrate", "--index", built, "--model", "fake", "--samples", "5", "--output", file)
+    run("export", bundle, "--index", built)
+    run("import", bundle, "--index", other)
+    assert run("calibrate", "--index", other, "--take", file).code == 0
+    run("retrieve", FEES, "--index", other, "--model", "fake", "--trace", trace)
+    assert "measured on release" in strategy_of(trace)["why"]
+
+
+def test_calibrate_refuses_what_was_measured_on_other_documents(
+    run: Runner, built: Path, folder: Path, build: Runner, tmp_path: Path
+) -> None:
+    file = tmp_path / "m.json"
+    run("calibrate", "--index", built, "--model", "fake", "--samples", "5", "--output", file)
+    (folder / "guide.md").write_text("# Another\n\nQuite another text about the wind.\n", encoding="utf-8")
+    build()
+    done = run("calibrate", "--index", built, "--take", file)
+    assert done.code == 7
+    assert "other documents" in done.err
+
+
 def test_retrieve_by_a_named_strategy_follows_it(run: Runner, built: Path, tmp_path: Path) -> None:
     for strategy in ("fulltext", "likelihood", "choice", "fused"):
         trace = tmp_path / f"{strategy}.json"
