@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pageindex_local.collection import build_collection, library_builder
 from pageindex_local.errors import EngineUnavailableError
+from pageindex_local.evaluate.citations import CitationChecker, PrintedCitation
 from pageindex_local.evaluate.retrieval import (
     EvidenceQuestion,
     RetrievalScore,
@@ -128,24 +129,11 @@ def ask_all(
 
 
 def check_citations(bench: Bench, answers: Mapping[str, Answer]) -> tuple[int, int]:
-    """Citations that hold, and all: node in the tree, quote letter by letter on its page. No code shared with query."""
-    good = total = 0
-    for result in answers.values():
-        for citation in result.citations:
-            total += 1
-            found = bench.release.find(citation.doc_id)
-            assert found is not None
-            version = bench.store.open_document(bench.release, found[0])
-            texts = [p.text for p in version.pages() if citation.first_page <= p.page_number <= citation.last_page]
-            printed = re.sub(r"\s+", "", "".join(texts))
-            node = version.tree().nodes.get(citation.node_id)
-            good += bool(
-                node is not None
-                and citation.version == version.version_id
-                and re.sub(r"\s+", "", citation.quote) in printed
-                and node.first_page <= citation.first_page <= citation.last_page <= node.last_page
-            )
-    return good, total
+    """Citations that hold, and all, by the second reader of the stored files."""
+    checker = CitationChecker(bench.store.layout.folder, bench.release.name, bench.store.files.read_bytes)
+    citations = [citation for result in answers.values() for citation in result.citations]
+    faults = [checker.find_fault(PrintedCitation(**citation.model_dump())) for citation in citations]
+    return faults.count(None), len(faults)
 
 
 def stranger_of(bench: Bench) -> dict[str, str]:
