@@ -35,7 +35,9 @@ def test_publish_and_read_back_over_http(s3_server: "S3Server", s3_place: str) -
     assert verify_index(fresh, deep=True).problems == ()
 
 
-def test_read_again_fetches_only_what_may_have_changed(s3_server: "S3Server", s3_place: str) -> None:
+def test_read_again_fetches_only_what_may_have_changed(
+    s3_server: "S3Server", s3_place: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     publish_sections(open_store(s3_place), sample_sections("one"))
 
     def read() -> list[str]:
@@ -45,6 +47,8 @@ def test_read_again_fetches_only_what_may_have_changed(s3_server: "S3Server", s3
         store.open_document(release, next(iter(release.documents))).pages()
         return [path.rsplit("/", 1)[-1] for _, path in s3_server.requests]
 
+    assert read() == ["CURRENT", "000001.json"]  # the rest was kept when it was put
+    monkeypatch.setenv("HOME", str(tmp_path / "another machine"))
     assert read() == ["CURRENT", "000001.json", "manifest.json", "pages.parquet"]
     assert read() == ["CURRENT"]
 
