@@ -18,6 +18,7 @@ _NEEDED = 0.8  # of a question's words on one page, less 0.13 times the logarith
 _NEEDED_LESS = 0.13
 _NEEDED_BOUNDS = (0.4, 0.6)  # three words of five are enough, and two of three
 STRANGER_FACTOR = 0.2  # what is left where the question is about something that the searched documents are not
+_TITLE_WORDS = 4  # of fewer words, all with capitals, some may well be a name
 _OTHERS_NAME = 0.5  # a name match above this makes a document the one that is asked about
 
 
@@ -44,21 +45,22 @@ def measure_confidence(index: SearchIndex, question: Question, found: Sequence[E
     A stranger is another document of the release that the question names, or a name that no page mentions. Unknown
     names are forgiven where the question also names the document itself: then they are words the asker brought along.
     """
+    names = () if _is_capitalised_throughout(question.text) else question.names
     named = {
         evidence.document.doc_key
         for evidence in found
-        if any(names_document(name, evidence.document) for name in question.names)
+        if any(names_document(name, evidence.document) for name in names)
     }
     searched = {evidence.document.doc_key for evidence in found}
     matches = match_names(question, index.documents)
     named |= {key for key in searched if matches[key] >= _OTHERS_NAME}
     others = [key for key, match in matches.items() if match >= _OTHERS_NAME and key not in searched]
     elsewhere = tuple(sorted(index.documents[key].doc_id for key in others)) if not named else ()
-    best = Confidence(0.0, 0.0, question.names, elsewhere)
+    best = Confidence(0.0, 0.0, names, elsewhere)
     for evidence in found:
         if not evidence.pages:
             continue
-        missing = tuple(name for name in question.names if not _is_known(index, evidence, name))
+        missing = tuple(name for name in names if not _is_known(index, evidence, name))
         own = evidence.document.doc_key in named
         value = weigh_share(evidence.best_share, len(question.words)) * (
             STRANGER_FACTOR if elsewhere or (missing and not own) else 1.0
@@ -89,6 +91,12 @@ def needed_share(words: int) -> float:
     """
     lowest, highest = _NEEDED_BOUNDS
     return min(highest, max(lowest, _NEEDED - _NEEDED_LESS * math.log1p(words)))
+
+
+def _is_capitalised_throughout(text: str) -> bool:
+    """Whether a question is written like a title or all in capitals, so that capitals do not mean names."""
+    initials = [word[0] for word in text.split() if word[0].isalpha()]
+    return len(initials) >= _TITLE_WORDS and sum(letter.isupper() for letter in initials) > 0.75 * len(initials)
 
 
 def _is_known(index: SearchIndex, evidence: Evidence, name: str) -> bool:

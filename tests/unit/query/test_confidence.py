@@ -49,3 +49,19 @@ def test_retrieve_with_a_quoted_word_counts_it_once(tmp_path: Path) -> None:
     store, _ = publish(tmp_path, {"lights.pdf": [Section("a", "Lights", page)]})
     plain = retrieve("lantern whale price", store, settings=SETTINGS).evidence
     assert retrieve('"lantern" whale price', store, settings=SETTINGS).evidence == plain < ENOUGH
+
+
+@pytest.mark.parametrize(
+    ("question", "abstains"),
+    [
+        ("How Long Does The Lantern Oil Burn At Sea?", False),
+        ("HOW LONG DOES THE LANTERN OIL BURN AT SEA?", False),
+        ("How long does the lantern oil of Gringotts burn at sea?", True),
+    ],
+)
+def test_retrieve_takes_no_name_from_a_question_written_like_a_title(
+    tmp_path: Path, question: str, abstains: bool
+) -> None:
+    page = ["The lantern oil burns long and bright at sea.", *filler("keeper")]
+    store, _ = publish(tmp_path, {"lights.pdf": [Section("a", "Lights", page)]})
+    assert retrieve(question, store, settings=SETTINGS).abstained is abstains
