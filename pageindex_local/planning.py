@@ -1,6 +1,8 @@
 """Sources and the live release in, what a build would do and cost out, document by document. Changes nothing."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -189,6 +191,13 @@ def estimate_document(
         return None
     job = planned.job(store)
     previous, reuse = read_previous(store, job, fingerprint)
+    with stand_in_model(settings) as stand_in:
+        return build_document(job, previous, stand_in, settings, reuse_summaries=reuse, parser=parser)
+
+
+@contextmanager
+def stand_in_model(settings: Settings) -> Iterator[LazyModel]:
+    """A model that answers at once from the text itself, as strong as the one named: to count what would be asked."""
     with tempfile.TemporaryDirectory() as folder:
         context_tokens, strength = settings.model.context_tokens, guess_strength(settings.model)
         stand_in = LazyModel(
@@ -197,6 +206,6 @@ def estimate_document(
             cache_file=Path(folder) / "completions.sqlite",
         )
         try:
-            return build_document(job, previous, stand_in, settings, reuse_summaries=reuse, parser=parser)
+            yield stand_in
         finally:
             stand_in.close()

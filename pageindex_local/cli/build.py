@@ -13,10 +13,16 @@ from pageindex_local.cli.console import emit, emit_json, error_record, hint, out
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
+    STRATEGIES,
+    SUMMARIES,
     ConfigOption,
+    ExcludeOption,
     IndexOption,
     JsonOption,
     ModelOption,
+    QuietOption,
+    StrategyOption,
+    SummariesOption,
     check_choice,
     load_settings,
 )
@@ -38,8 +44,6 @@ if TYPE_CHECKING:
     from pageindex_local.store.index import IndexStore
     from pageindex_local.store.records import VersionDraft
 
-STRATEGIES = ("auto", "outline", "toc", "layout", "model")
-SUMMARIES = ("model", "extractive", "none")
 WOULD_CHANGE = 10
 
 _EXAMPLES = (
@@ -69,19 +73,10 @@ def build(
         str, typer.Option("--collection", "-c", metavar="NAME", help="Collection in the index.")
     ] = DEFAULT_COLLECTION,
     model: ModelOption = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", "-s", metavar="S", help=f"Which evidence places sections: {', '.join(STRATEGIES)}."),
-    ] = None,
-    summaries: Annotated[
-        str | None,
-        typer.Option("--summaries", metavar="WHO", help=f"Who writes the summaries: {', '.join(SUMMARIES)}."),
-    ] = None,
+    strategy: StrategyOption = None,
+    summaries: SummariesOption = None,
     config: ConfigOption = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="GLOB", help="Leave out files whose path in the folder matches; repeatable."),
-    ] = None,
+    exclude: ExcludeOption = None,
     keep_missing: Annotated[
         bool, typer.Option("--keep-missing", metavar="", help="Keep documents that are no longer in the folder.")
     ] = False,
@@ -110,7 +105,7 @@ def build(
             allow_dash=True,
         ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")] = False,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Build or update an index from documents, and publish it.

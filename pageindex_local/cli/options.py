@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 DEFAULT_INDEX = Path("indexes")
 DEFAULT_COLLECTION = "default"
+STRATEGIES = ("auto", "outline", "toc", "layout", "model")
+SUMMARIES = ("model", "extractive", "none")
 
 
 def _read_place(text: str | Path) -> Path:
@@ -55,6 +57,18 @@ ModelOption = Annotated[
 DocArgument = Annotated[
     str, typer.Argument(metavar="DOC", help="Document id, as `status` lists it.", show_default=False)
 ]
+StrategyOption = Annotated[
+    str | None,
+    typer.Option("--strategy", "-s", metavar="S", help=f"Which evidence places sections: {', '.join(STRATEGIES)}."),
+]
+SummariesOption = Annotated[
+    str | None, typer.Option("--summaries", metavar="WHO", help=f"Who writes the summaries: {', '.join(SUMMARIES)}.")
+]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", metavar="GLOB", help="Leave out files whose path in the folder matches; repeatable."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")]
 JsonOption = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object instead of text.")]
 
 

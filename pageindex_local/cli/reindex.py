@@ -5,16 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pageindex_local.cli.build import STRATEGIES, SUMMARIES, report_json
+from pageindex_local.cli.build import report_json
 from pageindex_local.cli.commands import BUILDING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint, report_error
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
+    STRATEGIES,
+    SUMMARIES,
     ConfigOption,
+    ExcludeOption,
     IndexOption,
     JsonOption,
     ModelOption,
+    QuietOption,
+    StrategyOption,
+    SummariesOption,
     check_choice,
     load_settings,
 )
@@ -65,20 +71,11 @@ def reindex(
         bool, typer.Option("--text", metavar="", help="Show how the text of sections changed, too.")
     ] = False,
     model: ModelOption = None,
-    strategy: Annotated[
-        str | None,
-        typer.Option("--strategy", "-s", metavar="S", help=f"Which evidence places sections: {', '.join(STRATEGIES)}."),
-    ] = None,
-    summaries: Annotated[
-        str | None,
-        typer.Option("--summaries", metavar="WHO", help=f"Who writes the summaries: {', '.join(SUMMARIES)}."),
-    ] = None,
+    strategy: StrategyOption = None,
+    summaries: SummariesOption = None,
     config: ConfigOption = None,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option("--exclude", metavar="GLOB", help="Leave out files whose path in the folder matches; repeatable."),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")] = False,
+    exclude: ExcludeOption = None,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Index a commit, building only what differs from another, and write the difference for a review.

@@ -13,11 +13,16 @@ from pageindex_local.cli.commands import VERSIONS, add_command
 from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
+    STRATEGIES,
+    SUMMARIES,
     CollectionOption,
     ConfigOption,
     IndexOption,
     JsonOption,
     ModelOption,
+    QuietOption,
+    StrategyOption,
+    SummariesOption,
     check_choice,
     check_document,
     load_settings,
@@ -31,12 +36,9 @@ from pageindex_local.wording.differences import change_lines, diff_json
 from pageindex_local.wording.plain import count_text, plural
 
 if TYPE_CHECKING:
-    from pageindex_local.llm.lazy import LazyModel
-    from pageindex_local.settings import Settings
     from pageindex_local.store.reader import StoredVersion
     from pageindex_local.store.records import VersionDraft
 
-SUMMARIES = ("model", "extractive", "none")
 _STDIN = Path("-")
 _EXAMPLES = (
     "resolve n2d44r5nhyoacq --text > fees.md",
@@ -73,15 +75,13 @@ def replace(
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
     model: ModelOption = None,
-    summaries: Annotated[
-        str | None,
-        typer.Option("--summaries", metavar="WHO", help=f"Who writes new summaries: {', '.join(SUMMARIES)}."),
-    ] = None,
+    strategy: StrategyOption = None,
+    summaries: SummariesOption = None,
     config: ConfigOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", "-n", metavar="", help="Change nothing; show what would change and cost.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", metavar="", help="No progress bars.")] = False,
+    quiet: QuietOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Replace the text of one section by hand, and publish it as a new version.
@@ -93,14 +93,16 @@ def replace(
         raise SettingsError("one document and one section at most", subject=" ".join(names))
     if restore == (source is not None):
         raise SettingsError("give either --from FILE or --restore", subject="replace")
+    check_choice("--strategy", strategy, STRATEGIES)
     check_choice("--summaries", summaries, SUMMARIES)
-    settings = load_settings(config, summary={"mode": summaries}, model={"name": model})
+    settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
 
     from pageindex_local.build import make_fingerprint, may_use_model
     from pageindex_local.grafts.replace import draft_replacement, publish_draft, settings_of
     from pageindex_local.grafts.section import find_section
     from pageindex_local.grafts.text import read_text
     from pageindex_local.llm.lazy import open_lazily
+    from pageindex_local.planning import stand_in_model
 
     store = open_store(index, collection, settings)
     release = read_release(store, None)
@@ -120,7 +122,7 @@ def replace(
         if local_model is not None:
             stack.callback(local_model.close)
             if dry_run:
-                local_model = stack.enter_context(_stand_in(settings, local_model.identity()))
+                local_model = stack.enter_context(stand_in_model(settings))
         draft = draft_replacement(
             store, stored, node.node_id, text, model=local_model, settings=settings, progress=progress
         )
@@ -144,24 +146,6 @@ def _file_of(source: Path) -> Iterator[Path]:
         file = Path(folder) / "standard-input.md"
         file.write_bytes(sys.stdin.buffer.read())
         yield file
-
-
-@contextlib.contextmanager
-def _stand_in(settings: "Settings", identity: str) -> Iterator["LazyModel"]:
-    """A model that answers at once from the text itself, so that a dry run can count what would be asked."""
-    from pageindex_local.llm.fakes import ExtractiveModel
-    from pageindex_local.llm.lazy import LazyModel
-
-    with tempfile.TemporaryDirectory() as folder:
-        context_tokens = settings.model.context_tokens
-        cache_file = Path(folder) / "completions.sqlite"
-        stand_in = LazyModel(
-            lambda: ExtractiveModel(context_tokens=context_tokens), identity=identity, cache_file=cache_file
-        )
-        try:
-            yield stand_in
-        finally:
-            stand_in.close()
 
 
 def _json(stored: "StoredVersion", draft: "VersionDraft | None") -> dict[str, Any]:
