@@ -15,7 +15,7 @@ from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.calibration import Choice, ModelMeasurement
 from pageindex_local.query.evidence import gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
-from pageindex_local.query.find import EXCERPT_WORDS, find_pages
+from pageindex_local.query.find import EXCERPT_WORDS, find_pages, leaf_reader
 from pageindex_local.query.fulltext import SearchIndex, open_search_index
 from pageindex_local.query.model_scorers import Budget, ChoiceScorer, LikelihoodScorer
 from pageindex_local.query.places import KnownPlace, sample_sentences
@@ -169,12 +169,7 @@ def _judge_step(
     tree = version.tree()
     question = analyse_question(place.question)
     evidence = gather_evidence(index, index.documents[place.doc_key], question)
-    weights = word_weights(question, evidence)
-
-    def text_of(node_id: str) -> str:
-        text = version.own_text(tree.nodes[node_id])
-        return excerpt(list(enumerate(text.split("\n"))), weights, EXCERPT_WORDS)
-
+    text_of = leaf_reader(version, question, evidence)
     sections = [section_of(tree, node_id, text_of) for node_id in siblings]
     quick = FulltextScorer(tree, evidence).score(sections)
     order = sorted(range(len(siblings)), key=lambda place: (siblings[place] != right, -quick[place], place))

@@ -242,22 +242,28 @@ def _document_share(ranked: RankedDocument, first: RankedDocument, *, compared: 
     return 1.0 if compared or first.score <= 0 else (ranked.score / first.score) ** DOCUMENT_SHARPNESS
 
 
+def leaf_reader(version: StoredVersion, question: Question, evidence: Evidence) -> Callable[[str], str]:
+    """Reads the part of a leaf that speaks of a question, by node id."""
+    weights = word_weights(question, evidence)
+    nodes = version.tree().nodes
+
+    def read(node_id: str) -> str:
+        text = version.own_text(nodes[node_id])
+        return excerpt(list(enumerate(text.split("\n"))), weights, EXCERPT_WORDS)
+
+    return read
+
+
 def _search(
     searched: SearchedDocument, question: Question, judges: Judges, settings: QuerySettings, max_pages: int
 ) -> SearchResult:
     tree = searched.tree
-    weights = word_weights(question, searched.evidence)
-
-    def text_of(node_id: str) -> str:
-        text = searched.version.own_text(tree.nodes[node_id])
-        return excerpt(list(enumerate(text.split("\n"))), weights, EXCERPT_WORDS)
-
     first_pass, judge = judges.for_tree(tree, searched.evidence)
     return search_tree(
         tree,
         first_pass,
         judge,
-        text_of,
+        leaf_reader(searched.version, question, searched.evidence),
         beam=settings.beam,
         max_leaves=LEAVES_PER_PAGE * max_pages,
         max_nodes=settings.max_nodes,

@@ -186,11 +186,6 @@ class SearchIndex:
             document.passage_rows,
         )
 
-    def passage_body(self, row: int) -> str:
-        """The prepared text of one passage."""
-        found = self._connection.execute("SELECT body FROM passage_text WHERE rowid = ?", (row,)).fetchone()
-        return found[0] if found else ""
-
     def page_hits(
         self, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool = False
     ) -> TermHits:

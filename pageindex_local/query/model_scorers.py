@@ -62,12 +62,9 @@ class LikelihoodScorer:
     def score(self, sections: Sequence[Section]) -> list[float]:
         """A logistic curve over the gain of each section."""
         asked = sections[: self._most]
-        judged = self.score_texts([describe_section(section, self._hidden) for section in asked])
+        gains = self.gains([describe_section(section, self._hidden) for section in asked])
+        judged = [NO_OPINION if gain is None else 1 / (1 + math.exp(-_STEEPNESS * gain)) for gain in gains]
         return judged + [NO_OPINION] * (len(sections) - len(asked))
-
-    def score_texts(self, texts: Sequence[str]) -> list[float]:
-        """As `score` for plain texts; those that the budget does not reach get NO_OPINION."""
-        return [NO_OPINION if gain is None else 1 / (1 + math.exp(-_STEEPNESS * gain)) for gain in self.gains(texts)]
 
     def gains(self, texts: Sequence[str]) -> list[float | None]:
         """The gain in mean log probability of the question's tokens for each text; None where the budget is spent."""

@@ -1,7 +1,7 @@
 """Judges of sections behind one interface: sections in, scores from 0 to 1 out. They decide nothing by themselves."""
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,10 +48,6 @@ class FulltextScorer:
     def score(self, sections: Sequence[Section]) -> list[float]:
         """The evidence of each subtree; 0 where there is none."""
         return [self._scores.get(section.node.node_id, 0.0) for section in sections]
-
-    def leaf_scores(self) -> Mapping[str, float]:
-        """The evidence of every node that has some."""
-        return self._scores
 
 
 class NeutralScorer:
