@@ -211,7 +211,7 @@ def _find_written(source: Source, store: IndexStore, fingerprint: Fingerprint) -
     except StoreError:
         return None
     counts = version.manifest.counts
-    note = f"{version.version_id} was written by a build that was interrupted, and is published as it is"
+    note = f"{version.version_id} was written before for this source and these settings, and is published as it is"
     return BuiltVersion(ref, Usage(), counts.nodes_reused, counts.nodes_rebuilt, (*version.manifest.warnings, note))
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.errors import DamagedSourceError, EmptySourceError, EncryptedSourceError, SourceLimitError
-from pageindex_local.parsing import parse_source
+from pageindex_local.parsing import parse_source, parser_process
 from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.pdf import parse_pdf
+from pageindex_local.parsing.wire import Request
 from tests.unit.parsing.pdfs import new_document, parse_settings, save, source_of, texts, write
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -79,6 +80,34 @@ def test_parse_with_a_password_hands_it_to_the_child(tmp_path: Path, parser: Par
     with pytest.raises(EncryptedSourceError, match="needs a password"):
         parser.parse(source_of(path), parse_settings())
     assert texts(parser.parse(source_of(path), parse_settings(), password="gehöheim")) == ["Secret text"]
+
+
+def test_parse_tries_the_passwords_of_a_run_in_turn(tmp_path: Path) -> None:
+    import pymupdf
+
+    document = new_document()
+    write(document[0], 72, 100, "Secret text")
+    path = save(document, tmp_path, encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="second", owner_pw="o")
+    with ParserProcess(["first", "second", "third"]) as parser:
+        assert texts(parser.parse(source_of(path), parse_settings())) == ["Secret text"]
+        with pytest.raises(EncryptedSourceError, match="password is wrong"):
+            parser.parse(source_of(path), parse_settings(), password="fourth")
+    assert "second" not in repr(Request(source_of(path), parse_settings(), "second"))
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [("_DOCUMENTS_PER_CHILD", 2), ("_PAGES_PER_CHILD", 24), ("_RESIDENT_BYTES_PER_CHILD", 1)],
+)
+def test_parse_after_a_limit_goes_on_in_a_fresh_child(
+    text_pdf: Path, parser: ParserProcess, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(parser_process, limit, value)
+    children = []
+    for _ in range(3):
+        assert len(parser.parse(source_of(text_pdf), parse_settings()).pages) == 12
+        children.append(_child_pid(parser))
+    assert len(set(children)) == (3 if limit == "_RESIDENT_BYTES_PER_CHILD" else 2)
 
 
 def test_parse_with_a_crashing_child_is_damaged_and_the_next_document_is_parsed(
