@@ -127,3 +127,45 @@ def test_answer_prompt_holds_the_question_and_the_passages(tmp_path: Path) -> No
     assert isinstance(request, GenerationRequest)
     assert FEE in request.user
     assert "45 crowns" in request.user
+
+
+def test_assemble_prompt_budgets_add_up_to_the_rendered_prompt() -> None:
+    model = reader(1_200)
+    history = [Turn(question=f"question {n} " + "x " * 30, answer="y " * 20) for n in range(9)]
+    notes = ["note " * 20, "other " * 900, "third " * 10]
+    prompt = assemble_prompt(
+        "Why?", contexts(30, 40), model, answer_tokens=100, notes=notes, history=history, weak=True
+    )
+    total = model.count_prompt_tokens(prompt.system, prompt.user)
+    assert sum(budget.tokens for budget in prompt.budgets) == total <= 1_200 - 100
+    fixed, noted, turned, found = prompt.budgets
+    assert (noted.kept, noted.left_out) == (2, 1)  # the note that is longer than the window is left out, not cut
+    assert turned.kept + turned.left_out == 9
+    assert found.kept == len(prompt.contexts) > 0
+    assert fixed.tokens == model.count_prompt_tokens(
+        prompt.system, assemble_prompt("Why?", (), model, answer_tokens=100, weak=True).user
+    )
+
+
+@pytest.mark.parametrize("window", [500, 900, 2_000])
+def test_assemble_prompt_leaves_room_for_evidence_beside_endless_notes_and_talk(window: int) -> None:
+    history = [Turn(question=f"q{n} " * 8, answer="y " * 8) for n in range(400)]
+    prompt = assemble_prompt(
+        "Why?", contexts(30, 40), reader(window), answer_tokens=60, notes=["note " * 9] * 200, history=history
+    )
+    fixed, noted, turned, found = (budget.tokens for budget in prompt.budgets)
+    room = window - 60 - fixed
+    assert noted <= 0.3 * room
+    assert turned <= 0.4 * (room - noted)
+    assert found > 0
+
+
+def test_answer_prompt_says_so_when_the_evidence_is_weak(tmp_path: Path) -> None:
+    store, _ = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    seen = {}
+    for name, question in {"strong": FEE, "weak": "Which mooring fee of 45 do goblins owe tonight?"}.items():
+        model = FunctionModel(lambda _: "NOT FOUND", strength="capable", context_tokens=4_096)
+        answer(question, store, model=model, settings=SETTINGS.model_copy(update={"abstain_below": 0.45}))
+        seen[name] = model.history[-1].user
+    assert "only weakly" in seen["weak"]
+    assert "only weakly" not in seen["strong"]
