@@ -30,7 +30,7 @@ from pageindex_local.headings import find_headings
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
-from pageindex_local.records import Graft, Node, ParsedDocument, SectionTree, SummarySource
+from pageindex_local.records import Graft, Node, NodeKind, ParsedDocument, SectionTree, SummarySource
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
@@ -217,11 +217,16 @@ def _check_outside(old: SectionTree, built: BuiltTree, node: Node, doc_id: str) 
     touched += [removed.old_id for removed in report.removed if removed.old_id not in inside]
     if touched:
         first = new.nodes.get(touched[0]) or old.nodes[touched[0]]
+        advice = (
+            "Look for a code fence or comment that is not closed. Settings other than those of the build "
+            "(--config, --strategy, --model) do this too."
+        )
+        if node.kind is NodeKind.PART and node.parent_id is not None:
+            advice = f"It is a piece cut by length: replace the section that it is cut from, {node.parent_id}."
         raise TreeError(
             f"the text would change {len(touched)} sections outside of “{node.title}”, such as “{first.title}”",
             subject=doc_id,
-            next_step="Look for a code fence or comment that is not closed. Settings other than those of the build "
-            "(--config, --strategy, --model) do this too.",
+            next_step=advice,
         )
 
 

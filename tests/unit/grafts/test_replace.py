@@ -6,6 +6,7 @@ import pytest
 
 from pageindex_local.errors import SourceError, TreeError
 from pageindex_local.records import NodeKind, Origin
+from pageindex_local.settings import read_settings
 from pageindex_local.store.verify import verify_index
 from tests.unit.grafts.conftest import PORT, Port, paragraph
 
@@ -128,3 +129,16 @@ def test_replace_inside_and_around_a_correction_leaves_one_that_starts_from_the_
     start, end = PORT.index("## Quays"), PORT.index("## Locks")
     assert "\n".join(graft.base) == PORT[start:end].strip()
     assert "\n".join(graft.lines) == PORT[start:end].replace(" 4 c", " 44 c").replace(" 5 c", " 66 c").strip()
+
+
+def test_piece_of_a_long_section_that_shifts_the_others_names_the_section(tmp_path: Path) -> None:
+    port = Port(tmp_path)
+    port.settings = read_settings(None, {"model": {"name": "fake"}, "tree": {"max_tokens_per_node": 300}})
+    port.build("# Rolls\n\n" + "\n\n".join(paragraph(f"berth {number}", number) for number in range(40)))
+    (section,) = port.live.tree().roots
+    parts = [node for node in port.live.tree().walk() if node.kind is NodeKind.PART]
+    assert len(parts) > 4
+    with pytest.raises(TreeError, match=f"replace the section that it is cut from, {section}"):
+        port.draft(parts[1].node_id, "\n\n".join(paragraph(f"pier {number}", number) for number in range(90)))
+    longer = port.section_text(section) + "\n" + paragraph("last berth", 1)
+    assert port.draft(section, longer) is not None
