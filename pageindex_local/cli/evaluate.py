@@ -47,9 +47,9 @@ _LABELS = {
 }
 _EXAMPLES = (
     "evaluate questions.jsonl --index ./indexes --answers",
-    "evaluate questions.jsonl --min recall@5=0.5 --max refused=0.2 --json",
+    "evaluate q.jsonl --min recall@5=0.5 --max refused=0.2",
     "evaluate questions.jsonl --release 000003 --against 000004",
-    "evaluate questions.jsonl --settings-b more-beam.toml --in-document",
+    "evaluate q.jsonl --settings-b wide.toml --in-document",
 )
 _REMARK = (
     f"Exit code {MISSED_THRESHOLD} means that a figure misses its --min or --max; with --against or --settings-b the "

@@ -78,9 +78,9 @@ ConversationOption = Annotated[
 ]
 
 _ASK_EXAMPLES = (
-    'ask "Which files are stored under /etc/opt?" --index ./indexes',
+    'ask "Which files belong in /etc/opt?" --index ./indexes',
     'ask "What must section 4 contain?" --doc manual.pdf --json',
-    'ask "And in 2021?" --conversation talk.jsonl --notes finance.md',
+    'ask "And in 2021?" --conversation talk.jsonl --notes ours.md',
 )
 _ASK_REMARK = (
     "Every citation names document, version, section and pages, and its quote stands on the cited page. Where the "
@@ -89,8 +89,8 @@ _ASK_REMARK = (
 _CHAT_EXAMPLES = ("chat --index ./indexes", "chat --conversation talk.jsonl --doc 10-K.pdf")
 _CHAT_REMARK = "An empty line or the end of the input ends it. Every answer is checked as `ask` checks it."
 _RETRIEVE_EXAMPLES = (
-    'retrieve "mandatory control fields" --index ./indexes --pages 5',
-    'retrieve "Net revenue 2022" --doc 10-K.pdf --json --trace trace.json',
+    'retrieve "mandatory fields" --index ./indexes --pages 5',
+    'retrieve "Revenue 2022" --doc 10-K.pdf --trace trace.json',
 )
 
 
