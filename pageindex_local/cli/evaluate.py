@@ -1,6 +1,7 @@
 """`evaluate`: a file of questions in, figures of retrieval, citations, abstention and cost out."""
 
 import contextlib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -110,8 +111,9 @@ def evaluate(
         subjects = [_subject("A", store, release, settings, stack, model, notes, no_model=no_model)]
         if against is not None or settings_b is not None:
             changed = settings if settings_b is None else _settings_over(config, settings_b, model)
-            second = _subject("B", store, against or release, changed, stack, model, notes, no_model=no_model)
-            subjects.append(second)
+            keeps_model = no_model or changed.model == settings.model  # two open models need twice the memory
+            second = _subject("B", store, against or release, changed, stack, model, notes, no_model=keeps_model)
+            subjects.append(replace(second, model=subjects[0].model) if keeps_model else second)
         for subject in subjects:
             stack.enter_context(store.lease(subject.release))
         progress = stack.enter_context(show_progress(quiet=as_json))
