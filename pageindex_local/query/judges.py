@@ -12,7 +12,9 @@ RERANK_DEPTH = 12
 
 
 class Judges:
-    """Judges that share one budget. Where pages are judged too, up to `RERANK_DEPTH` calls are kept for them.
+    """Judges of one question, each with its part of the budget.
+
+    Pages get what `RERANK_DEPTH` of them need, but no more than half where sections are judged as well.
 
     `hidden` as in `describe_section`.
     """
@@ -23,7 +25,8 @@ class Judges:
         self._plan = plan
         self._sections: NodeScorer | None = None
         self.pages: LikelihoodScorer | None = None
-        kept = min(settings.max_node_scores, RERANK_DEPTH) if plan.page_share > 0 else 0
+        allowed = settings.max_node_scores // 2 if plan.section_share > 0 else settings.max_node_scores
+        kept = min(allowed, RERANK_DEPTH) if plan.page_share > 0 else 0
         tokens = settings.max_score_tokens * kept // max(settings.max_node_scores, 1)
         self._page_budget = Budget(kept, tokens)
         self._section_budget = Budget(settings.max_node_scores - kept, settings.max_score_tokens - tokens)
