@@ -14,6 +14,7 @@ from pageindex_local.tree.cuts import text_tie
 _QUESTIONS_PER_LINE = 6  # one line of plain text is mixed in for so many questions,
 _MIN_LINES = 4  # but so many at least: half the lines named at random passes once in sixteen
 _MAX_HEADINGS = 2
+_ENOUGH = 3
 _SHORTEST_LINE = 30  # characters; a short line inside a paragraph may be a heading that nothing recognised
 _MIN_EVIDENCE = 3
 _EVIDENCE_SHARE = 0.25
@@ -51,6 +52,14 @@ def add_controls(
         entry = show_question(lines, heading, min(number + 7, end), body_size, is_evidence=False)
         entries[number] = Candidate(heading, entry, False, Role.PLAIN_TEXT)
     return tuple(entries[start] for start in sorted(entries))
+
+
+def is_checkable(asked: Sequence[Candidate]) -> bool:
+    """Whether there are enough controls among the questions to tell judging from guessing.
+
+    Title pages and lists have no paragraphs to take lines from.
+    """
+    return sum(candidate.role is not Role.OPEN for candidate in asked) >= _ENOUGH
 
 
 def passes_controls(asked: Sequence[Candidate], named: Collection[int]) -> bool:

@@ -23,6 +23,7 @@ _TITLE_PHRASES = 3
 _TITLE_CHARS = 72
 _FIRST_CHARS = 1_600
 _WORD = re.compile(r"\w+")
+_LEADERS = re.compile(r"(?:\s*\.){3,}.*")  # of a line of a contents list, and the page number behind them
 _MARKUP = "#>*-+=_~|•·◦▪ \t\r\n"
 _READ_CHARS = 12_000  # of a section; the beginning says what it is about, and parts may be as long as a book
 
@@ -93,7 +94,8 @@ def title_choices(text: str) -> list[str]:
         grounded_title(unwrap_lines(beginning[:_FIRST_CHARS])),
         grounded_title(best_sentence(beginning[: 2 * _FIRST_CHARS], "")),
     ]
-    return list(dict.fromkeys(choice for choice in map(clean_title, choices) if choice))
+    cleaned = (clean_title(_LEADERS.sub("", choice)) for choice in choices)
+    return list(dict.fromkeys(choice for choice in cleaned if any(map(str.isalnum, choice))))
 
 
 def is_grounded(title: str, text: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pageindex_local.candidates import Role
 from pageindex_local.chunking import Chunk
-from pageindex_local.controls import passes_controls, passes_decoys
+from pageindex_local.controls import is_checkable, passes_controls, passes_decoys
 from pageindex_local.llm.base import Capability, Generation, GenerationRequest, TextModel
 from pageindex_local.llm.budget import fits
 from pageindex_local.llm.grammar import parse_picks
@@ -23,6 +23,7 @@ _SURE = 0.8  # confidence of a heading that model and evidence agree on, at leas
 _PICKED = 0.6  # of a candidate that only the model takes for a heading
 _SHOWN_PLACES = 3
 CHOSE_DECOYS = "the model chose titles of other passages"
+UNCHECKED = "there is no plain text by which to check a small model"
 FAILED_CONTROLS = "the model called lines of plain text headings, or known headings none"
 
 
@@ -57,7 +58,8 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
 
     Strategy `model` asks about every chunk that has candidates. `auto` asks about chunks that the evidence leaves
     open, and only a capable model: a model of the bundled one's size answers a choice from a lettered list at chance,
-    so it is not expected to improve on any evidence. At most `settings.attempts` requests a
+    so it is not expected to improve on any evidence. A small one is not asked where nothing could show that it guesses
+    (`control_questions`). At most `settings.attempts` requests a
     chunk, each round of them in one call.
 
     Raises:
@@ -68,12 +70,15 @@ def build_mini_tocs(chunks: Sequence[Chunk], model: TextModel | None, settings: 
     if not open_chunks or model is None or not _is_asked(model, settings):
         return tuple(results[chunk.chunk_id] for chunk in chunks)
     has_grammar = Capability.GRAMMAR in model.describe().capabilities
+    is_small = settings.control_questions and model.describe().strength == "small"
     pending: list[tuple[Chunk, GenerationRequest]] = []
     for chunk in open_chunks:
         request = request_mini_toc(chunk)
         if not has_grammar:
             request = replace(request, grammar=None)
-        if fits(model, request):
+        if is_small and not chunk.is_narrative and not is_checkable(chunk.candidates):
+            results[chunk.chunk_id] = _fall_back(chunk, UNCHECKED)
+        elif fits(model, request):
             pending.append((chunk, request))
         else:
             results[chunk.chunk_id] = _fall_back(chunk, "the prompt does not fit the model's window")

@@ -11,7 +11,7 @@ from pageindex_local.llm.fakes import Fault, FaultyModel, FunctionModel, Heading
 from pageindex_local.llm.grammar import render_picks
 from pageindex_local.records import Heading, Origin
 from pageindex_local.tree.merge import merge_mini_tocs
-from pageindex_local.tree.mini_toc import FAILED_CONTROLS, MiniToc, build_mini_tocs, describe_degraded
+from pageindex_local.tree.mini_toc import FAILED_CONTROLS, UNCHECKED, MiniToc, build_mini_tocs, describe_degraded
 from tests.unit.tree.printed import print_blocks, print_pages, tree_settings
 
 PRINTED = print_pages(["# 1 Cats", "Cats purr.", "# 1.1 Coat", "Fur.", "Not a heading", "More."])
@@ -35,7 +35,7 @@ def _chunks(
 
 
 def test_build_picks_become_headings_with_titles_of_the_document() -> None:
-    model = ScriptedModel(["1:1\n2:2"])
+    model = ScriptedModel(["1:1\n2:2"], strength="capable")
     (part,) = build_mini_tocs(_chunks(), model, BY_MODEL)
     assert [(item.heading.title, item.asked_level) for item in part.items] == [("1 Cats", 1), ("1.1 Coat", 2)]
     assert {item.heading.origin for item in part.items} == {Origin.MODEL}
@@ -43,7 +43,7 @@ def test_build_picks_become_headings_with_titles_of_the_document() -> None:
 
 
 def test_build_prompt_holds_local_numbers_and_no_pages() -> None:
-    model = ScriptedModel(["none"])
+    model = ScriptedModel(["none"], strength="capable")
     build_mini_tocs(_chunks(), model, BY_MODEL)
     listed = model.history[0].user
     assert listed.splitlines() == [
@@ -59,7 +59,7 @@ def test_build_prompt_holds_local_numbers_and_no_pages() -> None:
 def test_build_equal_chunks_give_equal_prompts_wherever_they_stand() -> None:
     late = print_pages(*[["filler"]] * 7, ["# 1 Cats", "Cats purr.", "# 1.1 Coat", "Fur.", "Not a heading", "More."])
     moved = [Heading(h.title, h.level, (h.span[0] + 7, h.span[1] + 7), 8, h.origin, h.confidence) for h in CANDIDATES]
-    first, second = ScriptedModel(["none"]), ScriptedModel(["none"])
+    first, second = ScriptedModel(["none"], strength="capable"), ScriptedModel(["none"], strength="capable")
     build_mini_tocs(_chunks(), first, BY_MODEL)
     chunks = cut_chunks(late.document, HeadingEvidence((), tuple(moved), ()), len, BY_MODEL)
     build_mini_tocs(chunks, second, BY_MODEL)
@@ -68,7 +68,7 @@ def test_build_equal_chunks_give_equal_prompts_wherever_they_stand() -> None:
 
 def test_build_confirmed_evidence_keeps_its_origin_and_level() -> None:
     outline = Heading("1 Cats", 2, (0, 1), 1, Origin.OUTLINE, 0.95)
-    model = ScriptedModel(["1:6"])
+    model = ScriptedModel(["1:6"], strength="capable")
     (part,) = build_mini_tocs(_chunks([outline]), model, BY_MODEL)
     assert part.items[0].heading == outline
     assert part.items[0].asked_level is None
@@ -76,7 +76,7 @@ def test_build_confirmed_evidence_keeps_its_origin_and_level() -> None:
 
 def test_build_evidence_that_the_model_leaves_out_is_dropped_but_unprinted_stays() -> None:
     unprinted = Heading("Cover", 1, (0, 0), 1, Origin.OUTLINE, 0.9)
-    model = ScriptedModel(["2:1"])
+    model = ScriptedModel(["2:1"], strength="capable")
     (part,) = build_mini_tocs(_chunks([unprinted, *PRINTED.headings]), model, BY_MODEL)
     assert [item.heading.title for item in part.items] == ["Cover", "1.1 Coat"]
 
@@ -109,7 +109,7 @@ def test_build_without_model_gives_the_evidence() -> None:
 
 
 def test_build_bad_answer_is_asked_again_with_the_reason() -> None:
-    faulty = FaultyModel(inner := ScriptedModel(["1:1"]), {0: Fault.BAD_JSON})
+    faulty = FaultyModel(inner := ScriptedModel(["1:1"], strength="capable"), {0: Fault.BAD_JSON})
     (part,) = build_mini_tocs(_chunks(), faulty, BY_MODEL)
     assert [item.heading.title for item in part.items] == ["1 Cats"]
     assert (part.calls, part.problem) == (2, "")
@@ -119,7 +119,7 @@ def test_build_bad_answer_is_asked_again_with_the_reason() -> None:
 
 @pytest.mark.parametrize("fault", [Fault.BAD_JSON, Fault.CUT, Fault.LOOP, Fault.EMPTY])
 def test_build_model_that_always_fails_falls_back_within_bounded_calls(fault: Fault) -> None:
-    faulty = FaultyModel(FunctionModel(lambda _: "1:1\n2:1"), dict.fromkeys(range(100), fault))
+    faulty = FaultyModel(FunctionModel(lambda _: "1:1\n2:1", strength="capable"), dict.fromkeys(range(100), fault))
     (part,) = build_mini_tocs(_chunks(PRINTED.headings), faulty, BY_MODEL)
     assert [item.heading for item in part.items] == list(PRINTED.headings)
     assert part.calls == faulty.requests_seen == BY_MODEL.attempts
@@ -128,7 +128,7 @@ def test_build_model_that_always_fails_falls_back_within_bounded_calls(fault: Fa
 
 
 def test_build_prompt_beyond_the_window_falls_back_without_a_call() -> None:
-    model = FunctionModel(lambda _: "none", context_tokens=64)
+    model = FunctionModel(lambda _: "none", context_tokens=64, strength="capable")
     (part,) = build_mini_tocs(_chunks(PRINTED.headings), model, BY_MODEL)
     assert part.problem == "the prompt does not fit the model's window"
     assert model.history == []
@@ -139,11 +139,18 @@ def test_build_answer_that_names_plain_text_keeps_the_evidence_without_another_c
     chunks = cut_chunks(printed.document, HeadingEvidence(printed.headings, printed.headings, ()), len, BY_MODEL)
     asked = chunks[0].candidates
     everything = render_picks([(number, 1) for number in range(1, len(asked) + 1)])
-    model = ScriptedModel([everything])
+    model = ScriptedModel([everything], strength="capable")
     (part,) = build_mini_tocs(chunks, model, BY_MODEL)
     assert len(asked) > len(printed.headings)
     assert [item.heading for item in part.items] == list(printed.headings)
     assert (part.calls, part.problem) == (1, FAILED_CONTROLS)
+
+
+def test_build_small_model_is_not_asked_where_nothing_could_show_that_it_guesses() -> None:
+    small = ScriptedModel([])
+    (part,) = build_mini_tocs(_chunks(PRINTED.headings), small, BY_MODEL)
+    assert [item.heading for item in part.items] == list(PRINTED.headings)
+    assert (part.calls, part.problem, small.history) == (0, UNCHECKED, [])
 
 
 def test_build_without_control_questions_counting_takes_any_answer() -> None:
@@ -151,7 +158,7 @@ def test_build_without_control_questions_counting_takes_any_answer() -> None:
     chunks = cut_chunks(printed.document, HeadingEvidence((), printed.headings, ()), len, BY_MODEL)
     everything = render_picks([(number, 1) for number in range(1, len(chunks[0].candidates) + 1)])
     trusting = tree_settings(strategy="model", control_questions=False)
-    (part,) = build_mini_tocs(chunks, ScriptedModel([everything]), trusting)
+    (part,) = build_mini_tocs(chunks, ScriptedModel([everything], strength="capable"), trusting)
     assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
 
 
@@ -159,7 +166,7 @@ def test_build_answer_that_leaves_plain_text_out_counts() -> None:
     printed = print_blocks(["# 1 Cats", *PARAGRAPH, "# 1.1 Coat", *PARAGRAPH])
     chunks = cut_chunks(printed.document, HeadingEvidence((), printed.headings, ()), len, BY_MODEL)
     picks = [(n, 1) for n, c in enumerate(chunks[0].candidates, 1) if c.role is not Role.PLAIN_TEXT]
-    (part,) = build_mini_tocs(chunks, ScriptedModel([render_picks(picks)]), BY_MODEL)
+    (part,) = build_mini_tocs(chunks, ScriptedModel([render_picks(picks)], strength="capable"), BY_MODEL)
     assert [item.heading.title for item in part.items] == ["1 Cats", "1.1 Coat"]
     assert part.problem == ""
 
@@ -176,7 +183,7 @@ def test_describe_degraded_says_each_reason_once_with_its_places() -> None:
 
 def test_build_dead_engine_is_an_error() -> None:
     with pytest.raises(ModelError, match="engine died"):
-        build_mini_tocs(_chunks(), ScriptedModel([ModelError("engine died")]), BY_MODEL)
+        build_mini_tocs(_chunks(), ScriptedModel([ModelError("engine died")], strength="capable"), BY_MODEL)
 
 
 def test_build_many_chunks_hands_all_requests_over_in_one_call() -> None:
