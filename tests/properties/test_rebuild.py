@@ -1,8 +1,8 @@
 """P13: a rebuild from the version before equals a full build, given the completion cache, and asks no more than it.
 
-Whole documents through every stage, from Markdown on disk; random edits of `tests.properties.edits`. White space and the
-case of titles are not edited: a section that differs in these alone keeps its summary, though a full build might read it
-otherwise.
+Whole documents through every stage, from Markdown on disk; random edits of `tests.properties.edits`. White space and
+the case of titles are not edited: a section that differs in these alone keeps its summary, though a full build might
+read it otherwise.
 """
 
 import copy
