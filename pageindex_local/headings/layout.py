@@ -35,7 +35,11 @@ def find_layout_headings(document: ParsedDocument, excluded: Sequence[Span] = ()
     hidden.update(number for start, end in excluded for number in range(start, end))
     groups = join_labels(group_lines(document.pages, typography, hidden), typography.body.size)
     candidates = select_candidates(
-        find_candidates(groups, typography), find_first_text(groups, typography), len(document.pages)
+        find_candidates(groups, typography),
+        find_first_text(groups, typography),
+        len(document.pages),
+        body_size=typography.body.size,
+        has_contents=bool(excluded),
     )
     chosen = [candidate for candidate in candidates if candidate.accepted]
     headings = _to_headings(chosen, typography)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from pageindex_local.headings.levels import Strength
 from pageindex_local.headings.paragraphs import Group
 from pageindex_local.headings.sequences import Link
-from pageindex_local.headings.styles import Typography
+from pageindex_local.headings.styles import LARGER, Typography
 
 ACCEPT = 0.5
 _REFUSED = 0.45
+_LONG_SECTION_PAGES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,18 @@ class Candidate:
         return self.link is not None and self.link.fits and self.link.number.depth > 1
 
 
-def select_candidates(candidates: Sequence[Candidate], first_text: tuple[int, int], page_count: int) -> list[Candidate]:
-    """The candidates with the scores lowered of those that the document as a whole speaks against."""
+def select_candidates(
+    candidates: Sequence[Candidate], first_text: tuple[int, int], page_count: int, *, body_size: int, has_contents: bool
+) -> list[Candidate]:
+    """The candidates with the scores lowered of those that the document as a whole speaks against.
+
+    `body_size` is that of `Style`; `has_contents` says that the document prints a list of its sections.
+    """
     found = _refuse_title_pages(candidates, *first_text)
-    found = _refuse_unnumbered(found)
+    numbered = sum(candidate.accepted and candidate.has_number for candidate in found)
+    # Where numbered sections are long and no list says how deep the author counts, larger type below them is wanted.
+    smallest = float("inf") if has_contents or page_count < _LONG_SECTION_PAGES * numbered else LARGER * body_size
+    found = _refuse_unnumbered(found, smallest)
     return _refuse_rare(found, page_count)
 
 
@@ -107,12 +116,13 @@ def _leaves_title(above: Sequence[Candidate]) -> bool:
     return not above[-1].group.centred and len(above) > 1 and all(item.group.centred for item in above[:-1])
 
 
-def _refuse_unnumbered(candidates: list[Candidate]) -> list[Candidate]:
+def _refuse_unnumbered(candidates: list[Candidate], smallest: float) -> list[Candidate]:
     """In a document that numbers its sections, lines without a number below the chapters are not sections.
 
     Style files number down to a depth and set deeper headings, list titles and boxes without; writers of outlines and
     contents pages stop there too. What stands in an unnumbered chapter (a preface) has no numbers to carry and
-    stays, and so does a style in which numbered and unnumbered headings are mixed.
+    stays, and so does a style in which numbered and unnumbered headings are mixed. So do styles without any numbers in
+    type larger than `smallest`.
     """
     accepted = [candidate for candidate in candidates if candidate.accepted]
     compound = sum(candidate.has_compound for candidate in accepted)
@@ -129,6 +139,8 @@ def _refuse_unnumbered(candidates: list[Candidate]) -> list[Candidate]:
                 in_unnumbered_chapter = not candidate.has_number
             elif candidate.group.numbers:
                 in_unnumbered_chapter = in_unnumbered_chapter and not candidate.has_compound
+            elif candidate.numbered == 0 and candidate.strength[0] > smallest:
+                pass
             elif candidate.numbered < 0.3 or (candidate.numbered > 0.7 and not in_unnumbered_chapter):
                 doubt = "no number among numbered sections"
         found.append(_refuse(candidate, doubt) if doubt else candidate)

@@ -268,3 +268,24 @@ def test_find_layout_headings_keeps_the_heading_between_a_centred_title_and_the_
     title = [Row(text, size=18, bold=True, gap=30, x=middle - 4.5 * len(text)) for text in ("On Tides", "Some Sailor")]
     pages = [[*title, Row("Abstract", size=14, bold=True, gap=40), *body(), *body()], [*body(), *body()]]
     assert [h.title for h in find_layout_headings(document(*pages)).headings] == ["Abstract"]
+
+
+def _numbered_pages(text_pages: int) -> list[list[Row]]:
+    """Eight numbered sections, each with a numbered one and an unnumbered one in it and so many pages of text."""
+    pages: list[list[Row]] = []
+    for number in range(1, 9):
+        below = Row(f"Loose {number}", size=12, italic=True, gap=30)
+        inner = heading(f"{number}.1 Rules {number}", size=14)
+        pages.append([heading(f"{number} Section {number}"), *body(), inner, *body(), below, *body()])
+        pages += [[*body(), *body()] for _ in range(text_pages)]
+    return pages
+
+
+def test_find_layout_headings_below_long_numbered_sections_are_kept_where_no_contents_list_stands() -> None:
+    loose = {f"Loose {number}" for number in range(1, 9)}
+    long, short = document(*_numbered_pages(4)), document(*_numbered_pages(0))
+    assert loose <= {h.title for h in find_layout_headings(long).headings}
+    assert not loose & {h.title for h in find_layout_headings(short).headings}
+    # A list of contents says how deep the author counts.
+    last = long.line_count
+    assert not loose & {h.title for h in find_layout_headings(long, ((last - 1, last),)).headings}
