@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SHOWN = 20
 _EXAMPLES = (
     "calibrate --index ./indexes --samples 100 --no-model",
-    "calibrate --index ./indexes --model qwen.gguf --output qwen.json",
+    "calibrate --index ./indexes -m qwen.gguf -o qwen.json",
     "calibrate --index ./imported --take qwen.json",
 )
 _REMARK = (
