@@ -1,10 +1,12 @@
 """Small documents in an index: the material of the store's tests."""
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pageindex_local.records import SummarySource
 from pageindex_local.settings import StoreSettings, read_settings
+from pageindex_local.store.bundle import export_bundle
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import VersionDraft, VersionRef
 from pageindex_local.tree.identity import assign_ids
@@ -79,3 +81,31 @@ def publish_sections(store: IndexStore, sections: Sequence[Section], doc_id: str
     live = store.current()
     store.publish({ref.doc_key: ref}, expected_parent=live.name if live else None)
     return ref
+
+
+def export_two_documents(folder: Path) -> Path:
+    """A bundle of an index with two documents."""
+    store = make_store(folder / "elsewhere")
+    publish_sections(store, sample_sections("one"))
+    publish_sections(store, sample_sections("other"), "valve.md")
+    target = folder / "index.bundle"
+    export_bundle(store, target)
+    return target
+
+
+def run_together(*jobs: Callable[[], None]) -> None:
+    """Run each in a thread of its own; none may fail."""
+    failures: list[Exception] = []
+
+    def run(job: Callable[[], None]) -> None:
+        try:
+            job()
+        except Exception as error:  # noqa: BLE001 - a thread hands it to the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=120)
+    assert failures == []

@@ -4,13 +4,28 @@ Nothing in it is believed: a copy is hashed when it is read. A folder that canno
 """
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from pageindex_local.ids import sha256_hex
+from pageindex_local.store.layout import temporary_name
 
 _KEPT_SHARE = 0.8  # of the limit that is left after the oldest copies went
+
+
+def write_copy(path: Path, data: bytes) -> None:
+    """Write a file that readers see whole or not at all, in a folder for this user alone. Not made durable.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    temporary = path.with_name(temporary_name())
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class LocalCopies:
@@ -40,13 +55,7 @@ class LocalCopies:
         with suppress(OSError):
             if self._room is None or self._room < len(data):
                 self._make_room(len(data))
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = path.with_name(f".tmp-{secrets.token_hex(8)}")
-            try:
-                temporary.write_bytes(data)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            write_copy(path, data)
             self._room = (self._room or 0) - len(data)
 
     def _path(self, sha256: str) -> Path:

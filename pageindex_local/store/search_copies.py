@@ -3,14 +3,14 @@
 They are derived, so nothing here may fail a build or a question: without a shared file the next reader builds its own.
 """
 
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
 from pageindex_local.errors import StoreError
 from pageindex_local.ids import sha256_hex
+from pageindex_local.store.copies import write_copy
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, TEMPORARY, seal_bytes
+from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 
 _KEPT = 4  # search files on this machine: those of releases that are asked today, and one to start the next from
 
@@ -24,13 +24,7 @@ def fetch_search_file(store: IndexStore, path: Path) -> None:
         seal = store.files.read_bytes(shared.with_name(shared.name + SEAL_SUFFIX))
         data = store.files.read_bytes(shared)
         if seal == seal_bytes(sha256_hex(data)):
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary = path.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
-            try:
-                temporary.write_bytes(data)
-                temporary.replace(path)
-            finally:
-                temporary.unlink(missing_ok=True)
+            write_copy(path, data)
 
 
 def share_search_file(store: IndexStore, path: Path) -> None:

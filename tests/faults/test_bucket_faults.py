@@ -8,7 +8,7 @@ import pytest
 
 from pageindex_local.errors import ConflictError, IndexNotFoundError, PageindexError
 from pageindex_local.ids import make_doc_key
-from pageindex_local.store.bundle import export_bundle, import_bundle
+from pageindex_local.store.bundle import import_bundle
 from pageindex_local.store.gc import apply_gc
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.objects import BucketFiles
@@ -18,7 +18,7 @@ from pageindex_local.store.verify import verify_index
 from tests.faults.bucket import Counter, MemoryBucket, cut, deny, fail
 from tests.faults.disk import PowerCut
 from tests.faults.test_power_cuts import CHANGES, Change, content, state
-from tests.store_samples import make_store, publish_sections, sample_sections, store_settings, write_sections
+from tests.store_samples import export_two_documents, publish_sections, sample_sections, store_settings, write_sections
 
 ROOT = BucketPath("/", "bucket", "indexes")
 CHANGING = ("put", "delete")
@@ -42,13 +42,7 @@ def prepared() -> MemoryBucket:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("bundle")
-    store = make_store(folder / "elsewhere")
-    publish_sections(store, sample_sections("one"))
-    publish_sections(store, sample_sections("other"), "valve.md")
-    target = folder / "index.bundle"
-    export_bundle(store, target)
-    return target
+    return export_two_documents(tmp_path_factory.mktemp("bundle"))
 
 
 class Trial:

@@ -8,12 +8,12 @@ import pytest
 
 from pageindex_local.errors import PageindexError, StoreError
 from pageindex_local.ids import make_doc_key
-from pageindex_local.store.bundle import export_bundle, import_bundle
+from pageindex_local.store.bundle import import_bundle
 from pageindex_local.store.gc import apply_gc
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.verify import verify_index
 from tests.faults.disk import MemoryFiles, PowerCut, Recorder
-from tests.store_samples import make_store, publish_sections, sample_sections, store_settings, write_sections
+from tests.store_samples import export_two_documents, publish_sections, sample_sections, store_settings, write_sections
 
 ROOT = Path("/indexes")
 SEEDS = (0, 1)
@@ -90,12 +90,7 @@ def starting_point(*, empty: bool) -> MemoryFiles:
 
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
-    store = make_store(tmp_path / "elsewhere")
-    publish_sections(store, sample_sections("one"))
-    publish_sections(store, sample_sections("other"), "valve.md")
-    target = tmp_path / "index.bundle"
-    export_bundle(store, target)
-    return target
+    return export_two_documents(tmp_path)
 
 
 def count_operations(start: MemoryFiles, change: Change) -> int:

@@ -16,7 +16,14 @@ from pageindex_local.store.objects import BucketFiles
 from pageindex_local.store.places import BucketPath
 from pageindex_local.store.verify import verify_index
 from tests.faults.bucket import MemoryBucket
-from tests.store_samples import make_store, publish_sections, sample_sections, store_settings, write_sections
+from tests.store_samples import (
+    make_store,
+    publish_sections,
+    run_together,
+    sample_sections,
+    store_settings,
+    write_sections,
+)
 
 Opener = Callable[..., IndexStore]
 
@@ -46,23 +53,6 @@ def build(store: IndexStore, doc_id: str, rounds: int, conflicts: list[ConflictE
             done += 1
         except ConflictError as error:
             conflicts.append(error)
-
-
-def run_together(*jobs: Callable[[], None]) -> None:
-    failures: list[Exception] = []
-
-    def run(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except Exception as error:  # noqa: BLE001 - a thread hands it to the test
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-    assert failures == []
 
 
 def test_publish_two_builders_of_different_documents_never_lose_a_version(open_store: Opener) -> None:

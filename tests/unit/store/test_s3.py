@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from pageindex_local.errors import PageindexError, StoreError
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.places import read_place
 from pageindex_local.store.verify import verify_index
-from tests.store_samples import publish_sections, sample_sections, store_settings
+from tests.store_samples import publish_sections, run_together, sample_sections, store_settings
 
 if TYPE_CHECKING:
     from tests.s3_server import S3Server
@@ -218,23 +218,14 @@ def test_every_request_of_a_publication_failing_once_leaves_old_or_new(s3_server
 
 def test_two_publishers_on_one_bucket_lose_nothing(s3_server: "S3Server", s3_place: str) -> None:
     rounds, names = 5, ["pump.md", "valve.md", "seal.md"]
-    problems: list[BaseException] = []
 
     def publish(doc_id: str) -> None:
-        try:
-            store = open_store(s3_place)
-            for number in range(rounds):
-                publish_sections(store, sample_sections(f"{number}"), doc_id)
-        except BaseException as error:  # noqa: BLE001 - a thread hands it to the test
-            problems.append(error)
+        store = open_store(s3_place)
+        for number in range(rounds):
+            publish_sections(store, sample_sections(f"{number}"), doc_id)
 
-    threads = [threading.Thread(target=publish, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
+    run_together(*(partial(publish, name) for name in names))
 
-    assert problems == []
     store = open_store(s3_place)
     release = store.require_current()
     assert {entry.doc_id: entry.version_id for entry in release.documents.values()} == dict.fromkeys(names, "v000005")
