@@ -93,4 +93,4 @@ def _touches(before: dict[str, Any], line: dict[str, Any]) -> bool:
     last, first = before["spans"][-1], line["spans"][0]
     size = min(last["size"], first["size"])
     gap = line["bbox"][0] - before["bbox"][2]
-    return abs(last["origin"][1] - first["origin"][1]) < 0.1 * size and -_KERN * size < gap < _KERN * size
+    return bool(abs(last["origin"][1] - first["origin"][1]) < 0.1 * size and abs(gap) < _KERN * size)
