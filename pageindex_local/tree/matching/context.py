@@ -117,17 +117,19 @@ def _by_hash(matching: Matching, parent: int, *, old_side: bool) -> dict[tuple[N
 
 
 def _pair_beside_neighbours(matching: Matching, olds: Iterable[int], news: Iterable[int]) -> None:
-    """Of equal siblings, those first that stand beside the same neighbour as before."""
+    """Of equal siblings, those first that stand beside the same neighbour as before, or are the first still."""
     by_neighbour: dict[tuple[int, int], int] = {}
     for new in news:
         for step in (-1, 1):
             beside = matching.new.neighbour(new, step)
-            if beside is not None and matching.to_old[beside] != NONE:
+            if beside is None and step == -1:
+                by_neighbour[step, NONE] = new
+            elif beside is not None and matching.to_old[beside] != NONE:
                 by_neighbour.setdefault((step, matching.to_old[beside]), new)
     for old in olds:
         for step in (-1, 1):
             beside = matching.old.neighbour(old, step)
-            found = by_neighbour.get((step, beside)) if beside is not None else None
+            found = by_neighbour.get((step, NONE if beside is None else beside))
             if found is not None and matching.is_free(old, found):
                 link_subtree(matching, old, found)
                 break

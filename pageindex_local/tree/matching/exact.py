@@ -46,15 +46,17 @@ def match_subtrees(matching: Matching) -> None:
 
     Pre-order sees larger subtrees first. Everything inside a pair is paired too, in order. Equal subtrees that occur
     several times wait for their parents: only context can tell them apart. So does one that seems to have moved while
-    something very like it stands in its old place: there the section was copied, and then the original was edited.
+    something very like it stands in its old place, or stood in its new one: there the section was copied, and then the
+    original was edited, or such an edit was taken back.
     """
     in_place = _same_place(matching)
+    was_in_place = {new: old for old, new in in_place.items()}
 
     def digest(forest: Forest, index: int) -> Hashable | None:
         return None if forest.hollow[index] else (forest.kinds[index], forest.node(index).subtree_hash)
 
     for old, new in _unique_pairs(matching, digest, range(1, len(matching.old)), range(1, len(matching.new))):
-        if not _is_copied(matching, in_place, old, new):
+        if not _is_copied(matching, in_place, old, new) and not _was_copy(matching, was_in_place, old, new):
             link_subtree(matching, old, new)
 
 
@@ -70,6 +72,17 @@ def _is_copied(matching: Matching, in_place: dict[int, int], old: int, new: int)
     if other is None or other == new or not matching.is_free(old, other):
         return False
     return dice(matching.old.body_features(old), matching.new.body_features(other)) >= _ALIKE
+
+
+def _was_copy(matching: Matching, in_place: dict[int, int], old: int, new: int) -> bool:
+    """Whether a free node stood in the new place that is as like the new one as an edited section.
+
+    Then `old` was a copy of it, made before that one was edited, and the edit was taken back.
+    """
+    other = in_place.get(new)
+    if other is None or other == old or not matching.is_free(other, new):
+        return False
+    return dice(matching.old.body_features(other), matching.new.body_features(new)) >= _ALIKE
 
 
 def link_subtree(matching: Matching, old: int, new: int) -> bool:
@@ -101,8 +114,11 @@ def match_texts(matching: Matching) -> None:
     if not _unique_pairs(matching, text, free_old, free_new):
         return
     in_place = _same_place(matching)
+    was_in_place = {new: old for old, new in in_place.items()}
     for old, new in _unique_pairs(matching, text, range(1, len(matching.old)), range(1, len(matching.new))):
-        if matching.is_free(old, new) and not _is_copied(matching, in_place, old, new):
+        if not matching.is_free(old, new):
+            continue
+        if not _is_copied(matching, in_place, old, new) and not _was_copy(matching, was_in_place, old, new):
             matching.link(old, new, MatchStep.OWN_TEXT, 1.0)
 
 

@@ -309,3 +309,19 @@ def test_carry_chapter_whose_opening_is_replaced_by_its_first_section_keeps_its_
 
     assert before["c3"] == after["c3"]
     assert before["c3s1"] not in after.values()
+
+
+@pytest.mark.parametrize("key", ["c3", "c3s1", "c3s3", "c3s4"])
+def test_carry_section_copied_right_behind_itself_keeps_its_id(key: str) -> None:
+    changed = handbook()
+    row = next(row for row in [changed, *(root.children for root in changed)] if any(s.key == key for s in row))
+    place = next(place for place, section in enumerate(row) if section.key == key)
+    twin = copy.deepcopy(row[place])
+    for section in twin.walk():
+        section.key = f"copy/{section.key}"
+    row.insert(place + 1, twin)
+
+    before, after, _ = compare(handbook(), changed)
+
+    assert_kept(before, after)
+    assert not {after[name] for name in after if name.startswith("copy/")} & set(before.values())
