@@ -57,7 +57,7 @@ def variants(bench: Bench, model: TextModel | None, settings: QuerySettings) -> 
 
 def run_retrieval(bench: Bench, settings: QuerySettings, model: TextModel | None, count: int) -> None:
     """Questions with evidence pages."""
-    questions = bench.questions[:count]
+    questions = bench.questions[:: max(1, -(-len(bench.questions) // count))]
     for variant in variants(bench, model, settings):
         chosen = settings.model_copy(update={"max_node_scores": variant.calls, "max_score_tokens": 100_000})
         rankings, started, before = {}, time.perf_counter(), _tokens(model)
