@@ -45,6 +45,8 @@ def find_passages(
         inside = taken[bisect_left(taken, span_start) : bisect_left(taken, span_end)]
         for start, end in pairwise([span_start, *inside, span_end]):
             index = bisect_right(heads, (start, len(lines), 0)) - 1
+            if index < 0 and heads:
+                continue  # what stands before the first heading is front matter: title pages and contents
             level = heads[index][2] + 1 if index >= 0 else 1
             first = max(start, heads[index][1]) if index >= 0 else start
             starts = _passage_starts(lines, first, end)
