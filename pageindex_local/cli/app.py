@@ -77,7 +77,10 @@ class ErrorGroup(TyperGroup):
         except (OSError, MemoryError) as error:
             if ctx.params.get("traceback"):
                 raise
-            report_error(_from_system_error(error))
+            reported = _from_system_error(error)
+            report_error(reported)
+            if ctx.meta[_JSON]:
+                emit_json({"error": error_record(reported)})
             raise typer.Exit(1) from None
 
 

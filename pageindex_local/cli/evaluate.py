@@ -142,12 +142,16 @@ def _settings_over(config: Path | None, changes: Path, model: str | None) -> "Se
     import tomllib
 
     from pageindex_local.errors import SettingsError
+    from pageindex_local.settings import read_settings
 
     try:
         layer = tomllib.loads(changes.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingsError(f"cannot be read ({error})", subject=str(changes)) from None
-    return load_settings(config, **{**layer, "model": {"name": model, **layer.get("model", {})}})
+    for section, values in layer.items():
+        if not isinstance(values, dict):
+            raise SettingsError(f"{section} is no section", subject=str(changes))
+    return read_settings(config, {**layer, "model": {"name": model, **layer.get("model", {})}})
 
 
 def _subject(

@@ -234,7 +234,7 @@ class Asker:
 
         steps = Trace()
         result = run(
-            question,
+            question.encode(errors="surrogateescape").decode(errors="replace"),  # typed in another encoding
             self.store,
             release=self.release,
             doc_ids=self.place.docs,

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from pageindex_local.errors import SettingsError
+from pageindex_local.query.words import split_words
 
 
 class EvidenceQuestion(BaseModel):
@@ -44,7 +45,7 @@ def read_questions(path: Path) -> list[EvidenceQuestion]:
             line and the key.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other line separators
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot be read ({error})", subject=str(path)) from None
     questions: dict[str, EvidenceQuestion] = {}
@@ -53,8 +54,6 @@ def read_questions(path: Path) -> list[EvidenceQuestion]:
             continue
         try:
             question = EvidenceQuestion.model_validate(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise SettingsError(f"line {number} is no JSON object ({error.msg})", subject=str(path)) from None
         except ValidationError as error:
             raise SettingsError(
                 f"line {number} is no question ({_first_problem(error)})",
@@ -62,6 +61,11 @@ def read_questions(path: Path) -> list[EvidenceQuestion]:
                 next_step="A line needs question_id, question, and doc_name with evidence_pages, an answer, or "
                 '"answerable": false.',
             ) from None
+        except (ValueError, RecursionError) as error:
+            problem = getattr(error, "msg", type(error).__name__)
+            raise SettingsError(f"line {number} is no JSON object ({problem})", subject=str(path)) from None
+        if not split_words(question.question):
+            raise SettingsError(f"line {number} is no question (question: it has no words)", subject=str(path))
         if question.question_id in questions:
             raise SettingsError(f"line {number} repeats the id {question.question_id}", subject=str(path))
         questions[question.question_id] = question

@@ -17,7 +17,7 @@ from pageindex_local.store.records import Release
 
 FORMAT = 1
 SAME_SHARE = 0.8  # of the documents that must be unchanged for an ancestor's measurement to count
-_ANCESTORS = 30
+_MOST_READ = 30
 
 
 class _Record(BaseModel):
@@ -146,11 +146,14 @@ def adopt_calibration(store: IndexStore, release: Release, data: bytes, *, subje
 def find_measurement(store: IndexStore, release: Release, fingerprint: str) -> tuple[ModelMeasurement, str] | None:
     """The newest measurement of a model that counts for a release, and the release it was made on.
 
-    That of the release itself, or of an ancestor of which at least `SAME_SHARE` of the documents are unchanged. A
-    damaged file counts as none.
+    That of the release itself, or of one before it of which at least `SAME_SHARE` of the documents are unchanged. A
+    damaged file counts as none. Cost: one listing of a folder, and a reading of each file looked at, newest first.
     """
-    names = [name for name in store.releases() if name <= release.name]
-    for name in sorted(names, reverse=True)[:_ANCESTORS]:
+    suffix = calibration_name("")
+    measured_on = [
+        name.removesuffix(suffix) for name in store.files.list_names(store.layout.search) if name.endswith(suffix)
+    ]
+    for name in sorted((name for name in measured_on if name <= release.name), reverse=True)[:_MOST_READ]:
         try:
             calibration = read_calibration(store, name)
         except CorruptIndexError:

@@ -3,10 +3,14 @@
 import re
 import unicodedata
 
+from pageindex_local.query.words import part_unspaced
+
 MAX_QUOTE_CHARACTERS = 400
 MIN_QUOTE_CHARACTERS = 12
 _WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 _CLAUSE_END = re.compile(r"[,;](?=\s)")
+_WIDE = r"[\u3000-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
+_WIDE_GAP = re.compile(f"(?<={_WIDE}) | (?={_WIDE})")
 _LINE_HYPHEN = re.compile(r"(?<=\w)[-\u2010\u00ad]\s+(?=\w)")
 _ESCAPE_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]"
@@ -24,9 +28,12 @@ def make_inert(text: str) -> str:
 
 
 def fold_text(text: str) -> str:
-    """Text as quotes are compared: inert, compatibility forms and case folded, words broken at line ends joined."""
+    """Text as quotes are compared: inert, compatibility forms and case folded, words broken at line ends joined.
+
+    Beside characters of a script without spaces a space means nothing (a line ended there) and is dropped.
+    """
     folded = unicodedata.normalize("NFKC", make_inert(_LINE_HYPHEN.sub("", text)))
-    return " ".join(_LINE_HYPHEN.sub("", folded).casefold().split())
+    return _WIDE_GAP.sub("", " ".join(_LINE_HYPHEN.sub("", folded).casefold().split()))
 
 
 def is_on_page(quote: str, page_text: str) -> bool:
@@ -37,12 +44,18 @@ def is_on_page(quote: str, page_text: str) -> bool:
 
 def quote_words(text: str) -> list[str]:
     """Words of a text for comparing a claim with a quote: folded, numbers whole, a plural's `s` dropped."""
-    return [_stem(word) for word in _WORD.findall(fold_text(text))]
+    return [_stem(word) for word in _WORD.findall(part_unspaced(fold_text(text)))]
 
 
 def numbers_in(text: str) -> set[str]:
     """The numbers of a text, thousands separators dropped."""
-    return {word.replace(",", "") for word in _WORD.findall(fold_text(text)) if word[0].isdigit()}
+    return {word.replace(",", "") for word in _WORD.findall(part_unspaced(fold_text(text))) if word[0].isdigit()}
+
+
+def is_quotable(text: str) -> bool:
+    """Whether a text is long enough to say something. A letter of a script that is written wide counts as three."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" and char.isalpha() for char in text)
+    return len(text) + 2 * wide >= MIN_QUOTE_CHARACTERS
 
 
 def cut_quote(text: str) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from pageindex_local.errors import ModelError, SettingsError
 from pageindex_local.llm.base import GenerationRequest, TextModel
@@ -61,7 +61,7 @@ def read_conversation(path: Path) -> list[Turn]:
     if not path.exists():
         return []
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other line separators
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"the conversation cannot be read ({error})", subject=str(path)) from None
     turns = []
@@ -69,7 +69,7 @@ def read_conversation(path: Path) -> list[Turn]:
         if line.strip():
             try:
                 turns.append(Turn.model_validate(json.loads(line)))
-            except (json.JSONDecodeError, ValidationError):
+            except (ValueError, RecursionError):
                 raise SettingsError(
                     f"line {number} is no turn of a conversation",
                     subject=str(path),

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pageindex_local.extractive import count_words
 from pageindex_local.query.citations import (
     MAX_QUOTE_CHARACTERS,
-    MIN_QUOTE_CHARACTERS,
     cut_quote,
     is_on_page,
+    is_quotable,
     numbers_in,
     quote_words,
 )
@@ -51,8 +52,8 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         segments = page_segments(searched, candidate.page_number)
         for small in segments:
             segment = _grow(small, segments, (start, end))
-            words = len(segment.text.split())
-            if words < 3 or len(segment.text) < MIN_QUOTE_CHARACTERS:
+            words = count_words(segment.text)
+            if words < 3 or not is_quotable(segment.text):
                 continue
             worth = weigh_text(segment.text, weights) / total
             if worth and findings.question.asks_figures and numbers_in(segment.text) - asked:
@@ -101,7 +102,7 @@ def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
 
     Whole sentences stay as they are.
     """
-    words = len(segment.text.split())
+    words = count_words(segment.text)
     if words >= _SHORT_WORDS or (segment.is_sentence and segment.is_whole and words >= _SHORT_SENTENCE):
         return segment
     first = last = next(place for place, piece in enumerate(segments) if piece is segment)
@@ -137,7 +138,7 @@ def best_segment(searched: SearchedDocument, page_number: int, claim: str) -> Se
     for segment in page_segments(searched, page_number):
         here = set(quote_words(segment.text))
         worth = len(words & here) / (len(words) or 1) + 2 * len(numbers & numbers_in(segment.text)) - 0.002 * len(here)
-        if len(segment.text) >= MIN_QUOTE_CHARACTERS and (best is None or worth > best[0]):
+        if is_quotable(segment.text) and (best is None or worth > best[0]):
             best = worth, segment
     return best[1] if best else None
 

@@ -4,9 +4,12 @@ Vectors lie in a derived file beside the search file, with the fingerprint of wh
 are refused. Off by default: docs/benchmarks.md says what they add with the one small model that comes as a package.
 """
 
+import contextlib
 import io
 import os
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -107,17 +110,17 @@ def open_vectors(store: IndexStore, release: Release, index: SearchIndex, embedd
         QueryError: another embedder made them.
     """
     path = vectors_path(store, release)
-    if path.exists():
-        with np.load(path, allow_pickle=False) as stored:
-            made_by, state = str(stored["fingerprint"]), str(stored["state"])
-            if made_by != f"{FORMAT} {embedder.fingerprint}":
-                raise QueryError(
-                    f"holds vectors of `{made_by}`, not of `{FORMAT} {embedder.fingerprint}`",
-                    subject=str(path),
-                    next_step="Delete the file to make them anew, or ask with the model that made them.",
-                )
-            if state == search_state(release):
-                return PassageVectors(stored["rows"], stored["matrix"].astype(np.float32))
+    stored = _read(path)
+    if stored is not None:
+        made_by = str(stored["fingerprint"])
+        if made_by != f"{FORMAT} {embedder.fingerprint}":
+            raise QueryError(
+                f"holds vectors of `{made_by}`, not of `{FORMAT} {embedder.fingerprint}`",
+                subject=str(path),
+                next_step="Delete the file to make them anew, or ask with the model that made them.",
+            )
+        if str(stored["state"]) == search_state(release):
+            return PassageVectors(stored["rows"].tolist(), stored["matrix"].astype(np.float32))
     rows, texts = [], []
     for document in index.documents.values():
         for row, text in index.passage_texts(document):
@@ -127,8 +130,18 @@ def open_vectors(store: IndexStore, release: Release, index: SearchIndex, embedd
     parts = [embedder.embed(texts[start : start + _BATCH]) for start in range(0, len(texts), _BATCH)]
     matrix = np.concatenate(parts)[order] if parts else np.zeros((0, 1), dtype=np.float32)
     vectors = PassageVectors([rows[place] for place in order], matrix)
-    _write(path, release, embedder, [rows[place] for place in order], matrix)
+    with contextlib.suppress(OSError):  # on a read-only medium they serve this question alone
+        _write(path, release, embedder, [rows[place] for place in order], matrix)
     return vectors
+
+
+def _read(path: Path) -> dict[str, np.ndarray] | None:
+    """What a file of vectors holds; None where there is none or it is damaged, for it can be made again."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
+            return {name: stored[name] for name in ("fingerprint", "state", "rows", "matrix")}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
 
 
 def _write(path: Path, release: Release, embedder: Embedder, rows: Sequence[int], matrix: Matrix) -> None:

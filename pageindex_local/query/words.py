@@ -48,8 +48,13 @@ def index_text(text: str) -> str:
     plain = _LINE_HYPHEN.sub("", plain)
     plain = _POSSESSIVE.sub("", _THOUSANDS.sub("", plain))
     plain = _GLUED_YEAR.sub(r"\1 \2 \3", plain)
-    plain = _UNSPACED_RUN.sub(_pairs, plain)
+    plain = part_unspaced(plain)
     return " ".join(_WORD.findall(plain))
+
+
+def part_unspaced(text: str) -> str:
+    """Text with runs of scripts without spaces as overlapping pairs of characters between spaces."""
+    return _UNSPACED_RUN.sub(_pairs, text)
 
 
 def split_words(text: str) -> list[str]:

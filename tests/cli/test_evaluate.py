@@ -75,6 +75,13 @@ def test_evaluate_with_an_unusable_option_exits_2(evaluate: Runner, options: tup
     assert evaluate(*options).code == 2
 
 
+@pytest.mark.parametrize("text", ['model = "x"', 'config = "x"', "[config]\nname = 1"])
+def test_evaluate_with_odd_settings_exits_2(evaluate: Runner, tmp_path: Path, text: str) -> None:
+    changes = tmp_path / "odd.toml"
+    changes.write_text(text + "\n", encoding="utf-8")
+    assert evaluate("--settings-b", changes).code == 2
+
+
 def test_evaluate_a_bad_line_exits_2_and_names_it(evaluate: Runner, tmp_path: Path) -> None:
     (tmp_path / "questions.jsonl").write_text(json.dumps(QUESTIONS[0]) + "\n{}\n", encoding="utf-8")
     done = evaluate()

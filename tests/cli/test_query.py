@@ -148,3 +148,17 @@ def test_chat_answers_line_after_line_until_an_empty_one(build: Runner, index: P
     assert "Fishing boats" in done.stdout
     assert "no words" in done.stderr
     assert len(talk.read_text(encoding="utf-8").splitlines()) == 2
+
+
+def test_ask_in_another_encoding_is_answered_and_kept(question: Runner, tmp_path: Path) -> None:
+    talk = tmp_path / "talk.jsonl"
+    # What Python makes of an argument with the byte FF, which is not UTF-8.
+    done = question("ask", f"{FEES} \udcff", "--conversation", talk, "--json")
+    assert done.code == 0
+    assert json.loads(talk.read_text(encoding="utf-8"))["question"] == f"{FEES} \ufffd"
+
+
+def test_ask_that_cannot_write_the_trace_still_gives_one_json_object(question: Runner, tmp_path: Path) -> None:
+    done = question("ask", FEES, "--json", "--trace", tmp_path / "nowhere" / "trace.json")
+    assert done.code == 1
+    assert done.json["error"]["exit_code"] == 1

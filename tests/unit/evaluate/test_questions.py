@@ -29,6 +29,9 @@ def test_read_questions_skips_blank_lines_and_ignores_other_keys(tmp_path: Path)
         ({**GOOD, "question_id": "q2", "evidence_pages": [0]}, "count from 1"),
         ({"question_id": "q2", "question": "?", "evidence_pages": [1]}, "without doc_name"),
         ({**GOOD, "question_id": "q2", "question": ""}, "question"),
+        ({**GOOD, "question_id": "q2", "question": "?!"}, "no words"),
+        ('{"question_id": ' + "1" * 5_000 + "}", "line 2 is no JSON object"),
+        ("[" * 100_000, "line 2 is no JSON object"),
         (GOOD, "line 2 repeats the id q1"),
     ],
 )

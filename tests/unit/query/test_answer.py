@@ -8,6 +8,7 @@ from pageindex_local.llm.fakes import FunctionModel
 from pageindex_local.query import Answer, Trace, Turn, answer
 from pageindex_local.query.assemble import Context, assemble_prompt
 from pageindex_local.settings import read_settings
+from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, publish
 
 SETTINGS = read_settings().query
@@ -169,3 +170,16 @@ def test_answer_prompt_says_so_when_the_evidence_is_weak(tmp_path: Path) -> None
         seen[name] = model.history[-1].user
     assert "only weakly" in seen["weak"]
     assert "only weakly" not in seen["strong"]
+
+
+@pytest.mark.parametrize("question", ["料金はいくらですか", "料金"])
+def test_answer_in_a_script_without_spaces_quotes_the_sentence(tmp_path: Path, question: str) -> None:
+    sections = [
+        Section(
+            "a", "案内", ["この文書は港の利用者のために書かれています。料金は百円です。", "船は北の桟橋に泊まります。"]
+        ),
+        Section("b", "規則", ["火を使うことは許されていません。", "犬は必ずつないでください。"]),
+    ]
+    store, _ = publish(tmp_path, {"minato.pdf": sections})
+    result = answer(question, store, settings=SETTINGS.model_copy(update={"abstain_below": 0.0}))
+    assert "料金は百円です。" in result.citations[0].quote

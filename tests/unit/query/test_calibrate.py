@@ -16,6 +16,7 @@ from pageindex_local.query.calibration import (
 from pageindex_local.query.navigability import measure_navigability
 from pageindex_local.query.strategies import Strategy
 from pageindex_local.settings import read_settings
+from pageindex_local.store.index import IndexStore
 from pageindex_local.store.verify import verify_index
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
@@ -83,6 +84,15 @@ def test_find_measurement_of_an_ancestor_counts_while_most_documents_are_the_sam
     assert found[1] == first.name
     store, third = publish(tmp_path, {"orchard-1.pdf": changed})
     assert find_measurement(store, third, fingerprint) is None
+
+
+def test_find_measurement_reads_no_release(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    model = FunctionModel(lambda request: "", score_with=helpful)
+    write_calibration(store, release, measure_model(store, release, model, SETTINGS, samples=5, seed=1))
+    (store.layout.folder / "CURRENT").unlink()  # nothing that leads to other releases is needed
+    again = IndexStore(tmp_path, "test", read_settings().store)
+    assert find_measurement(again, release, model.describe().fingerprint) is not None
 
 
 def test_read_calibration_of_a_damaged_file_is_an_error_and_never_followed(tmp_path: Path) -> None:

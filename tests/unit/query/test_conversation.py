@@ -121,3 +121,18 @@ def test_read_conversation_of_another_form_names_the_line(tmp_path: Path) -> Non
     path.write_text(json.dumps({"question": "x"}) + "\n[]\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="line 2"):
         read_conversation(path)
+
+
+def test_conversation_file_keeps_line_separators_within_a_turn(tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    turn = Turn(question="How high\u2028is\x85the fee?", answer="45 crowns.")
+    append_turn(file, turn)
+    assert read_conversation(file) == [turn]
+
+
+@pytest.mark.parametrize("line", ['{"question": ' + "1" * 5_000 + "}", "[" * 100_000, '{"question": "\\ud800"}'])
+def test_read_conversation_of_hostile_json_names_the_line(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "talk.jsonl"
+    file.write_text(line, encoding="utf-8")
+    with pytest.raises(SettingsError, match="line 1"):
+        read_conversation(file)

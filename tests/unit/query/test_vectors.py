@@ -64,6 +64,18 @@ def test_open_vectors_of_another_model_is_refused(tmp_path: Path) -> None:
         open_vectors(store, release, index, TopicEmbedder("topics 2"))
 
 
+def test_open_vectors_of_a_damaged_file_makes_them_again(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    with open_search_index(store, release) as index:
+        open_vectors(store, release, index, TopicEmbedder())
+        path = vectors_path(store, release)
+        path.write_bytes(path.read_bytes()[:200])
+        again = TopicEmbedder()
+        open_vectors(store, release, index, again)
+    assert again.asked > 0
+    assert verify_index(store).is_clean
+
+
 def test_open_embedder_of_an_unknown_name_is_an_error() -> None:
     with pytest.raises(SettingsError, match="wordllama"):
         open_embedder("magic")
