@@ -5,12 +5,14 @@ Dagster.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Protocol
 
 from pageindex_local.build import BuildJob, Fingerprint, build_document, make_fingerprint
-from pageindex_local.errors import PageindexError, StoreError
+from pageindex_local.errors import IndexNotFoundError, PageindexError, StoreError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.parser_process import ParserProcess
@@ -24,7 +26,8 @@ from pageindex_local.planning import (
 )
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
-from pageindex_local.records import Source, Usage
+from pageindex_local.records import Usage
+from pageindex_local.renames import find_renamed_away
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release, VersionRef
@@ -128,11 +131,13 @@ def build_collection(
     changes: dict[str, VersionRef | None] = {}
     reports = []
     done = 0
+    renamed_away = cache(lambda: find_renamed_away(store))
     for entry in planned:
         if entry.is_change and entry.source is not None:
             done += 1
             progress.enter_document(entry.doc_id, done, work)
-        report, ref = _build_planned(entry, current, store, fingerprint, builder, resume=not scope.force)
+        find_written = None if scope.force else partial(_find_written, store, fingerprint, renamed_away)
+        report, ref = _build_planned(entry, current, store, builder, find_written)
         reports.append(report)
         if report.is_changed:
             changes[entry.doc_key] = ref
@@ -152,10 +157,8 @@ def _build_planned(
     entry: PlannedDocument,
     current: Release | None,
     store: IndexStore,
-    fingerprint: Fingerprint,
     builder: DocumentBuilder,
-    *,
-    resume: bool,
+    find_written: Callable[[PlannedDocument], BuiltVersion | None] | None,
 ) -> tuple[DocumentReport, VersionRef | None]:
     old = None if current is None else current.documents.get(entry.doc_key)
     kept = DocumentReport(
@@ -174,8 +177,7 @@ def _build_planned(
         return replace(kept, error=entry.error, nodes_reused=0), None
     started = time.monotonic()
     try:
-        resume = resume and entry.renamed_from is None
-        built = _find_written(entry.source, store, fingerprint) if resume else None
+        built = find_written(entry) if find_written is not None and entry.renamed_from is None else None
         if built is None:
             built = builder(entry.job(store))
     except PageindexError as error:
@@ -197,11 +199,20 @@ def _build_planned(
     return report, built.ref
 
 
-def _find_written(source: Source, store: IndexStore, fingerprint: Fingerprint) -> BuiltVersion | None:
-    """The version that a build wrote and could not publish, where it is whole and would come out the same today."""
+def _find_written(
+    store: IndexStore, fingerprint: Fingerprint, renamed_away: Callable[[], frozenset[str]], entry: PlannedDocument
+) -> BuiltVersion | None:
+    """The version that a build wrote and could not publish, where it is whole and would come out the same today.
+
+    Not where another document may bear its ids by now: one that this was renamed from, or that went on with it.
+    """
+    source = entry.source
+    assert source is not None
     try:
         version = store.find_unpublished(source.doc_key)
         if version is None or version.manifest.source_sha256 != source.sha256:
+            return None
+        if entry.parent_version is None and (version.manifest.renamed_from or source.doc_key in renamed_away()):
             return None
         if not fingerprint.accepts(version.manifest.settings_hash):
             return None
@@ -219,7 +230,7 @@ def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Sco
     """Publish written versions (document key -> version id) and drop documents whose source is gone.
 
     A version whose parent is not the one that is live for its document has been overtaken, by another build or by a
-    rollback, and is left out.
+    rollback, and is left out; so is one that gc removed while it waited.
 
     Raises:
         StoreError: the index cannot be read or written.
@@ -229,8 +240,9 @@ def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Sco
     changes: dict[str, VersionRef | None] = {}
     for doc_key, version_id in waiting.items():
         live = pinned[doc_key].version_id if doc_key in pinned else None
-        if store.open_version(doc_key, version_id).manifest.parent_version == live:
-            changes[doc_key] = store.version_ref(doc_key, version_id)
+        with suppress(IndexNotFoundError):
+            if store.open_version(doc_key, version_id).manifest.parent_version == live:
+                changes[doc_key] = store.version_ref(doc_key, version_id)
     if not scope.keep_missing and any(path.is_dir() for path in scope.inputs):
         there = {make_doc_key(file.doc_id) for file in find_sources(scope.inputs, exclude=scope.exclude)}
         if there:

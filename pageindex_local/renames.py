@@ -6,8 +6,9 @@ sections are matched one by one all the same, and what is unlike gets new ids.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
-from pageindex_local.errors import PageindexError
+from pageindex_local.errors import PageindexError, StoreError
 from pageindex_local.parsing.text import parse_text
 from pageindex_local.records import MediaType, Source
 from pageindex_local.settings import ParseSettings
@@ -37,6 +38,22 @@ def gone_documents(current: Release | None, there: Iterable[str]) -> dict[str, R
     """The documents of a release that are not among those keys."""
     keys = set(there)
     return {} if current is None else {key: entry for key, entry in current.documents.items() if key not in keys}
+
+
+def find_renamed_away(store: IndexStore) -> frozenset[str]:
+    """Keys of all documents that went on under another name in a release that is still kept. Reads every release."""
+    found: set[str] = set()
+    before: Mapping[str, ReleaseEntry] = {}
+    for name in store.releases():
+        after = store.release(name).documents
+        fresh = after.keys() - before.keys() if before.keys() - after.keys() else set()
+        for doc_key in fresh:
+            with suppress(StoreError):
+                former = store.open_version(doc_key, after[doc_key].version_id).manifest.renamed_from
+                if former is not None:
+                    found.add(former.doc_key)
+        before = after
+    return frozenset(found)
 
 
 def _same_bytes(added: Mapping[str, Source], gone: Mapping[str, ReleaseEntry]) -> dict[str, str]:
@@ -83,12 +100,24 @@ def _same_words(
         for other, count in counts.items()
         if added[new_keys[place]].media_type is gone[old_keys[other]].media_type
     ]
+    of_new, of_old = _best_two((place, score) for score, place, _ in scores), _best_two((o, s) for s, _, o in scores)
     pairs: dict[str, str] = {}
     for score, place, other in scores:
-        rivals = [rival for rival, a, b in scores if (a == place) != (b == other)]
-        if score >= LIKE and score >= max(rivals, default=0.0) + _MARGIN:
+        # Two pairs of equal score are each other's rival, so the second best of each side is enough.
+        rival = max(of_new[place][1], of_old[other][1])
+        is_best = score == of_new[place][0] == of_old[other][0]
+        if score >= LIKE and is_best and score >= rival + _MARGIN:
             pairs[new_keys[place]] = old_keys[other]
     return pairs
+
+
+def _best_two(scores: Iterable[tuple[int, float]]) -> dict[int, tuple[float, float]]:
+    """The highest and the second highest score of each place (0 where there is none)."""
+    best: dict[int, tuple[float, float]] = {}
+    for place, score in scores:
+        first, second = best.get(place, (0.0, 0.0))
+        best[place] = (score, first) if score > first else (first, max(second, score))
+    return best
 
 
 def _read_all(keys: list[str], read: Callable[[str], str]) -> dict[int, Features]:

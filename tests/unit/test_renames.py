@@ -160,3 +160,34 @@ def test_of_two_equally_like_documents_neither_is_taken(collection: Collection) 
     collection.write("y.md", text("tides").replace("rule 3", "rule three"))
     report = collection.build()
     assert {entry.renamed_from for entry in report.documents} == {None}
+
+
+def test_copy_under_a_name_that_was_given_up_gets_new_ids(collection: Collection) -> None:
+    ids = collection.ids("tides.md")
+    collection.move("tides.md", "other.md")
+    collection.build()
+    collection.write("tides.md", text("tides"))
+    collection.build()
+    assert collection.ids("other.md") == ids
+    assert not set(collection.ids("tides.md").values()) & set(ids.values())
+
+
+def test_copy_under_a_later_name_gets_new_ids(collection: Collection) -> None:
+    ids = collection.ids("tides.md")
+    collection.move("tides.md", "other.md")
+    collection.build()
+    collection.move("other.md", "tides.md")
+    collection.build()
+    collection.write("other.md", text("tides"))
+    collection.build()
+    assert collection.ids("tides.md") == ids
+    assert not set(collection.ids("other.md").values()) & set(ids.values())
+
+
+def test_document_that_was_away_comes_back_with_its_ids(collection: Collection) -> None:
+    ids = collection.ids("tides.md")
+    (collection.folder / "tides.md").unlink()
+    collection.build()
+    collection.write("tides.md", text("tides"))
+    collection.build()
+    assert collection.ids("tides.md") == ids
