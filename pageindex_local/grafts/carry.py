@@ -166,17 +166,32 @@ def _put_on_pages(pages: tuple[Page, ...], span: Span, graft: Graft) -> tuple[Pa
     new = [replace(old[place], text=text, lead=0) for place, text in zip(alike, graft.lines, strict=True)]
     # A line that is the source's own keeps all that is known of it.
     new = [old[place] if old[place].text == line.text else line for place, line in zip(alike, new, strict=True)]
+    places = _pages_of(pages, first_page, span, alike, graft)
     result = list(pages[:first_page])
     for index, page in enumerate(pages[first_page:]):
         first_line = result[-1].span[1] if result else 0
         start, end = (min(max(edge - page.first_line, 0), len(page.lines)) for edge in span)
-        own = [line for line, place in zip(new, graft.pages, strict=True) if place == index]
+        own = [line for line, place in zip(new, places, strict=True) if place == index]
         inside = page.lines[start:end]
         head = _leading_running(inside)
         kept = [line for line in inside[head:] if line.role is LineRole.RUNNING]
         lines = (*page.lines[:start], *inside[:head], *own, *kept, *page.lines[end:])
         result.append(replace(page, first_line=first_line, lines=lines or (Line(""),)))
     return tuple(result)
+
+
+def _pages_of(pages: Sequence[Page], first_page: int, span: Span, alike: Sequence[int], graft: Graft) -> Sequence[int]:
+    """The page of each line of a graft, from 0: as it was put in, or where the source has its lines on fewer pages now.
+
+    There a line goes on the page of the one that it stands for.
+    """
+    old = [
+        index
+        for index, page in enumerate(pages[first_page:])
+        for number, line in enumerate(page.lines, page.first_line)
+        if span[0] <= number < span[1] and line.role is not LineRole.RUNNING
+    ]
+    return graft.pages if max(graft.pages, default=0) <= old[-1] else [old[place] for place in alike]
 
 
 def _leading_running(lines: Sequence[Line]) -> int:

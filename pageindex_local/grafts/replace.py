@@ -21,7 +21,7 @@ from pageindex_local.build import (
     split_chunks,
     uses_model,
 )
-from pageindex_local.errors import ConflictError, TreeError
+from pageindex_local.errors import ConflictError, SourceError, TreeError
 from pageindex_local.grafts.carry import body_lines, find_pins, put_in, text_keys
 from pageindex_local.grafts.pages import remap_tree
 from pageindex_local.grafts.section import Section, cut_section, stored_document, text_rows
@@ -67,6 +67,12 @@ def draft_replacement(
     tree = stored.tree()
     document = stored_document(stored)
     section = cut_section(document, tree, tree.nodes[node_id])
+    if not section.lines:
+        raise SourceError(
+            "holds no text of its own, so there is nothing to replace",
+            subject=node_id,
+            next_step="Replace the section above or beside it.",
+        )
     version_id = store.next_version_id(stored.doc_key)
     job = BuildJob(document.source, version_id, stored.version_id)
     lines, pages = source_lines(document, section) if text is None else new_lines(document, section, text)

@@ -1,5 +1,6 @@
 """Corrections of a PDF: lines stay on their pages, sections stay where they are, a rebuild comes to the same."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pymupdf
@@ -7,10 +8,12 @@ import pytest
 
 from pageindex_local.build import BuildJob, build_document
 from pageindex_local.errors import SourceError
+from pageindex_local.grafts.carry import apply_grafts
 from pageindex_local.grafts.replace import draft_replacement, publish_draft
 from pageindex_local.grafts.section import PAGE_BREAK, read_section
+from pageindex_local.parsing import parse_source
 from pageindex_local.parsing.sources import read_source
-from pageindex_local.records import LineRole, Origin
+from pageindex_local.records import Graft, LineRole, Origin, Page, ParsedDocument
 from pageindex_local.settings import read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import VersionDraft
@@ -74,9 +77,13 @@ def text_of(store: IndexStore, title: str) -> str:
 
 
 def body_by_page(draft: VersionDraft) -> list[list[str]]:
+    return body_by_page_of(draft.document)
+
+
+def body_by_page_of(document: ParsedDocument) -> list[list[str]]:
     return [
         [line.text for line in page.lines if line.role is not LineRole.RUNNING and line.text.strip()]
-        for page in draft.document.pages
+        for page in document.pages
     ]
 
 
@@ -139,3 +146,20 @@ def test_rebuild_from_the_file_comes_to_the_same_sections_and_keeps_the_correcti
     by_hand = [node.title for node in again.tree.walk() if node.origin is Origin.HAND]
     assert by_hand == ["1.2 Neaps"]
     assert body_by_page(again)[2] == ["1.2 Neaps", "A neap tide is weak.", "It comes at half moon."]
+
+
+def test_correction_follows_its_lines_where_they_stand_on_fewer_pages(tmp_path: Path) -> None:
+    write_pdf(tmp_path / "handbook.pdf")
+    source = read_source("handbook.pdf", tmp_path / "handbook.pdf", SETTINGS.parse)
+    document = parse_source(source, SETTINGS.parse)
+    rows = [line for _, line in document.lines() if line.role is not LineRole.RUNNING and line.text.strip()]
+    base = tuple(line.text for line in rows[9:27])  # sections 1.1 and 1.2, of page 2 and page 3
+    new = ("1.1 Springs", "High water.", "1.2 Neaps", "Low water.")
+    graft = Graft("n1", "1.1 Springs", "v000001", base, new, (0, 0, 1, 1))
+    apart = apply_grafts(document, [graft], SETTINGS.parse)
+    assert [len(page) for page in body_by_page_of(apart)] == [9, 2, 2, 9]
+    one_page = replace(document, pages=(Page(1, "1", 0, tuple(rows)),))
+    together = apply_grafts(one_page, [graft], SETTINGS.parse)
+    texts = tuple(line.text for line in rows)
+    assert body_by_page_of(together) == [[*texts[:9], *new, *texts[27:]]]
+    assert together.grafts[0].span == (9, 13)
