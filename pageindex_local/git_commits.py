@@ -13,6 +13,7 @@ from pageindex_local.parsing.sources import SUFFIXES
 
 _NO_COMMIT = re.compile(r"0{7,64}")  # what CI systems give as the commit before the first one of a branch
 _TIMEOUT_S = 600
+_FILE_MODES = ("100644", "100755")  # neither a link nor the commit of another repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +42,38 @@ def find_commits(folder: Path, base: str, head: str) -> Commits:
 def extract_folder(folder: Path, commit: str, target: Path) -> bool:
     """Write the files of a folder as a commit has them. False, and nothing written, where it has no document there.
 
+    Links that lead out of the folder are left out, as a build leaves them out. Documents that the repository keeps out
+    of its archives (`export-ignore`) are there all the same.
+
     Raises:
         SourceError: git fails.
     """
     root, prefix = _locate(folder)
-    names = _git(root, "ls-tree", "-r", "-z", "--name-only", f"{commit}:{prefix}") or ""
-    if not any(Path(name).suffix.lower() in SUFFIXES for name in names.split("\0")):
+    listed = _git(root, "ls-tree", "-r", "-z", f"{commit}:{prefix}") or ""
+    rows = [row.partition("\t") for row in listed.split("\0")]
+    found = {name: about.split() for about, _, name in rows if Path(name).suffix.lower() in SUFFIXES}
+    if not found:
         return False
     target.mkdir()
     with tempfile.TemporaryFile() as archive:
         _run(root, ["archive", "--format=tar", f"{commit}:{prefix}"], archive.fileno(), check=True)
         archive.seek(0)
         with tarfile.open(fileobj=archive, mode="r:") as members:
-            members.extractall(target, filter="data")
+            members.extractall(target, filter=_keep_inside)  # noqa: S202 - filtered
+    for name, (mode, _, blob) in found.items():
+        file = target / name
+        if mode in _FILE_MODES and not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("wb") as stream:
+                _run(root, ["cat-file", "blob", blob], stream.fileno(), check=True)
     return True
+
+
+def _keep_inside(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo | None:
+    try:
+        return tarfile.data_filter(member, target)
+    except (tarfile.AbsoluteLinkError, tarfile.LinkOutsideDestinationError):
+        return None
 
 
 def _locate(folder: Path) -> tuple[Path, str]:

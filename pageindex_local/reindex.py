@@ -6,7 +6,7 @@ differs is built. The working tree is left alone.
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pageindex_local.build import Fingerprint, make_fingerprint
@@ -15,7 +15,7 @@ from pageindex_local.errors import EmptySourceError, SourceError
 from pageindex_local.git_commits import Commits, extract_folder
 from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.sources import find_sources, read_source
-from pageindex_local.planning import Scope
+from pageindex_local.planning import Action, Scope
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
 from pageindex_local.records import Usage
@@ -60,8 +60,8 @@ def reindex(
 ) -> ReindexReport:
     """Bring the index to the base commit, then to the head, and compare.
 
-    An older release of the index that holds just the base is gone back to; otherwise what differs from the live one is
-    built, with the ids that it has.
+    An older release of the index that holds just what a commit has is gone back to, unless corrections made by hand
+    would be lost; otherwise what differs from the live one is built, with the ids that it has.
 
     Args:
         folder: the documents' folder in the working tree.
@@ -83,13 +83,16 @@ def reindex(
         base = Path(scratch, "base")
         if commits.base is not None and extract_folder(folder, commits.base, base):
             scope = Scope((base,), tuple(exclude))
-            if not _go_back(scope, store, settings, make_fingerprint(settings, model)):
-                base_report = build_collection(scope, store, settings, model, builder, progress=progress)
-            before = store.current()
+            if find_sources(scope.inputs, exclude=scope.exclude):  # not if all are hidden or left out
+                if not _go_back(scope, store, settings, make_fingerprint(settings, model)):
+                    base_report = build_collection(scope, store, settings, model, builder, progress=progress)
+                before = store.current()
         head = Path(scratch, "head")
-        if not extract_folder(folder, commits.head, head):
+        scope = Scope((head,), tuple(exclude))
+        if not extract_folder(folder, commits.head, head) or not find_sources(scope.inputs, exclude=scope.exclude):
             raise EmptySourceError(f"holds no document in commit {commits.head[:12]}", subject=str(folder))
-        report = build_collection(Scope((head,), tuple(exclude)), store, settings, model, builder, progress=progress)
+        _go_back(scope, store, settings, make_fingerprint(settings, model))
+        report = build_collection(scope, store, settings, model, builder, progress=progress)
     after = store.current()
     diffs = tuple(diff_releases(store, before, after))
     return ReindexReport(
@@ -97,13 +100,16 @@ def reindex(
         None if before is None else before.name,
         None if after is None else after.name,
         diffs,
-        report,
+        _with_warnings(report, diffs),
         base_report,
     )
 
 
 def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: Fingerprint) -> bool:
-    """Whether the live release is, or after a rollback again is, what a build of these sources would give."""
+    """Whether the live release is, or after a rollback again is, what a build of these sources would give.
+
+    Of several that are, the newest counts: it has the corrections that were made by hand.
+    """
     live = store.current()
     if live is None:
         return False
@@ -120,6 +126,28 @@ def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: F
         if found != hashes or not all(fingerprint.accepts(entry.settings_hash) for entry in release.documents.values()):
             continue
         if release.documents != live.documents:
+            if not _corrections(store, live, release) <= _corrections(store, release, live):
+                continue
             build_search_index(store, store.rollback(name), live)
         return True
     return False
+
+
+def _with_warnings(report: CollectionReport, diffs: Sequence[DocumentDiff]) -> CollectionReport:
+    """The report with what was warned of when those versions were built that an earlier run left."""
+    known = {diff.doc_id: diff.after.manifest.warnings for diff in diffs if diff.after is not None}
+    documents = (
+        replace(document, warnings=known.get(document.doc_id, ())) if document.action is Action.KEEP else document
+        for document in report.documents
+    )
+    return replace(report, documents=tuple(documents))
+
+
+def _corrections(store: IndexStore, release: Release, other: Release) -> set[tuple[str, tuple[str, ...]]]:
+    """What was put in by hand (section, lines) in the documents of a release that another has otherwise."""
+    return {
+        (graft.node_id, tuple(graft.lines))
+        for doc_key, entry in release.documents.items()
+        if other.documents.get(doc_key) != entry
+        for graft in store.open_document(release, doc_key).grafts()
+    }

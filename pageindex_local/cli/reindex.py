@@ -25,6 +25,7 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.errors import StoreError
 from pageindex_local.wording.differences import markdown_text
 from pageindex_local.wording.plain import count_text, plural
 from pageindex_local.wording.releases import release_json, release_markdown
@@ -96,6 +97,8 @@ def reindex(
     from pageindex_local.store.bundle import export_bundle, import_bundle
     from pageindex_local.store.index import IndexStore
 
+    if save is not None and save.exists():
+        raise StoreError("is there already", subject=str(save), next_step="Choose a file that does not exist yet.")
     commits = find_commits(folder, base, head)
     store = IndexStore(index, collection, settings.store)
     if bundle is not None and store.current() is None:
@@ -109,14 +112,17 @@ def reindex(
         finally:
             if local_model is not None:
                 local_model.close()
-    if save is not None:
-        export_bundle(store, save, store.require_current())
     for document in done.head.documents:
         if document.error is not None:
             report_error(document.error)
     markdown = release_markdown(done.diffs, _notes(done), text=text)
     if report is not None:
-        report.write_text(markdown + "\n", encoding="utf-8")
+        try:
+            report.write_text(markdown + "\n", encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"cannot be written ({error.strerror})", subject=str(report)) from None
+    if save is not None:
+        export_bundle(store, save, store.require_current())
     if as_json:
         emit_json(
             {

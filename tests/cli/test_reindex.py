@@ -208,3 +208,83 @@ def test_release_diff_tells_the_same_without_git(
     assert all(len(line) <= 82 for line in lines)
     back = run("release", "diff", "2", "1", *index, "--json").json
     assert {entry["doc_id"]: entry["change"] for entry in back["documents"]}["ropes.md"] == "added"
+
+
+def test_links_out_of_the_folder_are_left_out(reindex: Runner, changed: Repository) -> None:
+    (changed.root / "notes.md").write_text(rules("notes"), encoding="utf-8")
+    (changed.docs / "absolute.md").symlink_to("/etc/hostname")
+    (changed.docs / "outside.md").symlink_to("../notes.md")
+    (changed.docs / "inside.md").symlink_to("tides.md")
+    changed.commit("Link")
+    done = reindex("--base", "main", "--json")
+    assert done.code == 0
+    assert {entry["doc_id"] for entry in done.json["documents"]} >= {"inside.md", "tides.md"}
+    assert not {entry["doc_id"] for entry in done.json["documents"]} & {"absolute.md", "outside.md"}
+
+
+def test_document_kept_out_of_archives_is_indexed(reindex: Runner, changed: Repository) -> None:
+    changed.write(".gitattributes", "*.md export-ignore\n")
+    changed.write("-a file ü.md", "# Soup\n\nBoil water, add salt, and wait until the fish is done.\n")
+    changed.commit("Keep documents out of archives")
+    done = reindex("--base", "main", "--json")
+    assert {entry["doc_id"]: entry["change"] for entry in done.json["differences"]} == {
+        "-a file ü.md": "added",
+        "tides.md": "changed",
+        "gales.md": "renamed",
+        "ropes.md": "removed",
+    }
+
+
+def test_base_whose_documents_are_all_left_out_counts_as_empty(reindex: Runner, repository: Repository) -> None:
+    repository.git("rm", "--quiet", "-r", "docs")
+    repository.docs.mkdir(exist_ok=True)
+    repository.write(".hidden.md", rules("secrets"))
+    base = repository.commit("Hide")
+    repository.write("tides.md", rules("tides"))
+    repository.commit("Show")
+    done = reindex("--base", base, "--json")
+    assert done.code == 0
+    assert [entry["change"] for entry in done.json["differences"]] == ["added"]
+
+
+def test_correction_made_after_the_head_survives_the_same_run_again(
+    run: Runner, reindex: Runner, changed: Repository, tmp_path: Path
+) -> None:
+    reindex("--base", "main")
+    index = ("--index", tmp_path / "index", "--model", "fake")
+    tree = run("tree", "tides.md", "--index", tmp_path / "index", "--json").json
+    node_id = next(node["node_id"] for node in tree["nodes"] if node["title"] == "Tides rule 5")
+    (tmp_path / "rule.md").write_text("Rule five costs nothing at all.\n", encoding="utf-8")
+    assert run("replace", node_id, "--from", tmp_path / "rule.md", *index).code == 0
+    reindex("--base", "main")
+    assert "costs nothing" in run("resolve", node_id, "--text", "--index", tmp_path / "index").out
+    changed.write("tides.md", rules("tides").replace("under rule 2 pays 5 crowns", "under rule 2 pays 55 crowns"))
+    changed.commit("Edit another rule")
+    reindex("--base", "main")
+    assert "costs nothing" in run("resolve", node_id, "--text", "--index", tmp_path / "index").out
+
+
+def test_report_is_written_before_a_bundle_that_cannot_be(reindex: Runner, changed: Repository, tmp_path: Path) -> None:
+    report, there = tmp_path / "diff.md", tmp_path / "there.pil"
+    done = reindex("--base", "main", "--report", report, "--save", tmp_path / "no/folder.pil")
+    assert (done.code, report.exists()) == (6, True)
+    there.write_text("", encoding="utf-8")
+    done = reindex("--base", "main", "--save", there, index="untouched")
+    assert done.code == 6
+    assert "is there already" in done.err
+    assert not (tmp_path / "untouched").exists()
+
+
+def test_dropped_correction_is_told_by_the_same_run_again(
+    run: Runner, reindex: Runner, repository: Repository, tmp_path: Path
+) -> None:
+    index = ("--index", tmp_path / "index", "--model", "fake")
+    run("build", repository.docs, *index, "--no-dagster")
+    tree = run("tree", "tides.md", "--index", tmp_path / "index", "--json").json
+    node_id = next(node["node_id"] for node in tree["nodes"] if node["title"] == "Tides rule 3")
+    (tmp_path / "rule.md").write_text("Rule three costs nothing at all.\n", encoding="utf-8")
+    assert run("replace", node_id, "--from", tmp_path / "rule.md", *index).code == 0
+    repository.write("tides.md", rules("tides").replace("under rule 3 pays 6 crowns", "under rule 3 pays 66 crowns"))
+    repository.commit("Edit the corrected rule")
+    for _ in range(2):
+        assert "correction of “Tides rule 3” made by hand" in reindex("--base", "HEAD~1").out
