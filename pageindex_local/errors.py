@@ -46,6 +46,13 @@ class PageindexError(Exception):
         return _rebuild, (type(self), self.problem, self.subject, self.next_step)
 
 
+def reading_problem(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file could not be read, as a `problem` that neither repeats its name nor shows Python's own words."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8 text (byte {error.start:,})"
+    return f"cannot be read ({error.strerror or type(error).__name__})"
+
+
 def _rebuild(kind: type[PageindexError], problem: str, subject: str, next_step: str) -> PageindexError:
     return kind(problem, subject=subject, next_step=next_step)
 

@@ -92,7 +92,11 @@ def find_model(name_or_path: str) -> ModelEntry:
     if name_or_path.endswith((".gguf", ".toml")) or os.sep in name_or_path:
         path = Path(name_or_path).expanduser()
         if not path.is_file():
-            raise ModelFileError("no such file", subject=name_or_path, next_step="Give a GGUF, an entry or a name.")
+            raise ModelFileError(
+                "no such file",
+                subject=name_or_path,
+                next_step="Give the path of a GGUF or TOML file, or a name that `models` lists.",
+            )
         if path.suffix == ".toml":
             return _read_entry(path)
         return ModelEntry(name=path.stem, file=str(path.resolve()), folder=path.resolve().parent)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from pageindex_local.errors import SettingsError
+from pageindex_local.errors import SettingsError, reading_problem
 from pageindex_local.query.analyse import Question, QuestionWord
 from pageindex_local.query.words import is_stop_word, split_words
 
@@ -93,8 +93,18 @@ def read_notes(path: Path) -> tuple[Note, ...]:
             raise SettingsError(f"has {len(data):,} bytes; notes may have {_MAX_BYTES:,}", subject=str(path))
         text = data.decode("utf-8-sig")
         entries = _markdown_entries(text) if path.suffix.casefold() in (".md", ".markdown") else _toml_entries(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"the notes cannot be read ({error})", subject=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            reading_problem(error),
+            subject=str(path),
+            next_step="Check the path; docs/answers.md shows what notes look like.",
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(
+            f"the notes cannot be read as TOML ({error})",
+            subject=str(path),
+            next_step="See docs/answers.md; notes in Markdown end in .md.",
+        ) from None
     notes = []
     for number, entry in enumerate(entries, 1):
         try:

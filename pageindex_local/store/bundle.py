@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pageindex_local.errors import ConflictError, CorruptIndexError, StoreError
+from pageindex_local.errors import ConflictError, CorruptIndexError, StoreError, reading_problem
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store import condemned
 from pageindex_local.store import releases as release_files
@@ -101,7 +101,9 @@ def import_bundle(store: IndexStore, source: Path, *, expected_root_hash: str | 
     try:
         stream = source.open("rb")
     except OSError as error:
-        raise StoreError(f"cannot be read ({error.strerror})", subject=str(source)) from None
+        raise StoreError(
+            reading_problem(error), subject=str(source), next_step="Give the path of a file that `export` wrote."
+        ) from None
     with stream:
         reader = BundleReader(stream, source)
         listing = read_listing(reader, store.settings.max_bundle_bytes)

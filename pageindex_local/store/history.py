@@ -168,7 +168,7 @@ def resolve_node(store: IndexStore, release: Release, node_id: str, doc_key: str
     raise IndexNotFoundError(
         f"no document of release {release.name} has or had such a node",
         subject=node_id,
-        next_step="Node ids are in `tree DOC --json`; name another --release if it is an old one.",
+        next_step="`tree DOC` shows node ids; name another --release if it is an old one.",
     )
 
 

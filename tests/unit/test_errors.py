@@ -32,3 +32,10 @@ def test_str_names_subject_problem_and_next_step() -> None:
 def test_docstring_draws_every_error() -> None:
     assert errors.__doc__ is not None
     assert not [kind.__name__ for kind in ALL_ERRORS if kind.__name__ not in errors.__doc__]
+
+
+def test_reading_problem_has_neither_the_name_nor_a_number_of_the_system() -> None:
+    missing = errors.reading_problem(FileNotFoundError(2, "No such file or directory", "talk.jsonl"))
+    assert missing == "cannot be read (No such file or directory)"
+    foreign = errors.reading_problem(UnicodeDecodeError("utf-8", b"ab\xaa", 2, 3, "invalid start byte"))
+    assert foreign == "is not UTF-8 text (byte 2)"

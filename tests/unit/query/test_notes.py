@@ -53,7 +53,7 @@ def test_read_notes_of_either_form_gives_the_same_rules(tmp_path: Path, name: st
         ("[[note]]\nwhen = ['?']\n", "no words"),
         ("[[note]]\nwhen = ['x']\nlookat = ['y']\n", "note 1.*lookat"),
         ("[other]\n", "note"),
-        ("[[note]\n", "cannot be read"),
+        ("[[note]\n", "cannot be read as TOML"),
     ],
 )
 def test_read_notes_of_another_form_says_where(tmp_path: Path, text: str, words: str) -> None:
@@ -111,3 +111,10 @@ def test_note_text_reaches_a_capable_model_as_a_note(tmp_path: Path) -> None:
     model = FunctionModel(lambda _: "Every vessel pays 45 crowns [1].", strength="capable", context_tokens=4_096)
     answer("What mooring fee does a vessel at a berth pay?", store, model=model, settings=SETTINGS, notes=[BERTH])
     assert "Note of the asker: A berth is called a mooring here." in model.history[-1].user
+
+
+def test_read_notes_of_missing_file_names_it_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_notes(tmp_path / "notes.md")
+    assert str(caught.value).count("notes.md") == 1
+    assert "Errno" not in str(caught.value)
