@@ -151,9 +151,9 @@ def build(
         library = library_builder(store, settings, local_model, progress, parser)
         builder = library if no_dagster else _dagster_builder(store, settings, local_model, parser, progress, stack)
         report = build_collection(scope, store, settings, local_model, builder, bulk_builder=library, progress=progress)
-    for document in report.documents:
-        if document.error is not None:
-            report_error(document.error)
+    errors = [document.error for document in report.documents if document.error is not None]
+    for error in {str(error): error for error in errors}.values():  # one cause that stops all documents is told once
+        report_error(error)
     if as_json:
         emit_json(report_json(report))
     else:
@@ -242,6 +242,9 @@ def _show_report(report: "CollectionReport") -> None:
             hint(f"{document.doc_id}: {warning}")
     state = "new release" if report.is_new_release else "nothing to publish, release stays"
     words = [f"{state} {report.release}" if report.release else "nothing published"]
+    failed = sum(document.error is not None for document in report.documents)
+    if failed:
+        words.append(f"{plural(failed, 'document')} failed")
     if unchanged:
         words.append(f"{plural(unchanged, 'document')} unchanged")
     emit(f"{', '.join(words)}; {report.seconds:.1f} s")

@@ -1,5 +1,6 @@
 """`tree`: the sections of one document, as text, JSON, PageIndex's form, or one self-contained html file."""
 
+import contextlib
 import json
 import os
 from pathlib import Path
@@ -21,6 +22,7 @@ from pageindex_local.cli.options import (
     open_document,
     open_store,
 )
+from pageindex_local.errors import SettingsError
 from pageindex_local.inert_text import inert
 from pageindex_local.wording.plain import place_text, size_text, title_text
 
@@ -84,8 +86,17 @@ def tree(
         return
     data = (text + "\n").encode()
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    partial.write_bytes(data)
-    partial.replace(output)
+    try:
+        partial.write_bytes(data)
+        partial.replace(output)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise SettingsError(
+            f"cannot be written ({error.strerror})",
+            subject=str(output),
+            next_step="Give --output a file in a folder that exists and can be written.",
+        ) from None
     if as_json:
         emit_json({"output": str(output), "size_bytes": len(data)})
     else:

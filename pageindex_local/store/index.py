@@ -15,6 +15,7 @@ from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import (
     CHANGES,
     MANIFEST,
+    TEMPORARY,
     Layout,
     canonical_json,
     last_version_bytes,
@@ -376,9 +377,10 @@ class IndexStore:
             with self.files.lock(lock, self.settings.lock_timeout_s, what=what):
                 yield
         except OSError as error:
+            name = str(error.filename or folder)
             raise StoreError(
                 f"cannot be written ({error.strerror or error})",
-                subject=str(error.filename or folder),
+                subject=str(self.layout.folder) if TEMPORARY in name else name,  # a name of the moment says nothing
                 next_step="Nothing was published. Check free space and permissions, then run the command again.",
             ) from error
 

@@ -68,6 +68,7 @@ def read_pointer(files: FileSystem, layout: Layout) -> Pointer | None:
     Raises:
         CorruptIndexError: CURRENT is damaged, or missing although several releases exist.
         FormatVersionError: written by a newer format.
+        StoreError: the place of the index is a file.
     """
     subject = str(layout.current)
     try:
@@ -81,6 +82,10 @@ def read_pointer(files: FileSystem, layout: Layout) -> Pointer | None:
                 next_step="Restore the file from a copy or import a bundle; the releases themselves are still there.",
             ) from None
         return None
+    except NotADirectoryError:
+        raise StoreError(
+            "lies below a file, not a folder", subject=str(layout.folder), next_step="Give --index a folder."
+        ) from None
     pointer = read_record(data, Pointer, subject=subject)
     if data != pointer_bytes(pointer):
         raise CorruptIndexError("is not the text that was written", subject=subject, next_step="Restore the file.")

@@ -90,6 +90,25 @@ def test_build_with_bad_document_publishes_the_others_and_exits_3(build: Runner,
     assert len(done.err.splitlines()) <= 2
 
 
+def test_build_with_bad_document_counts_it_in_the_last_line(build: Runner, folder: Path) -> None:
+    (folder / "guide.md").write_bytes(b"")
+    assert "1 document failed" in build().out.splitlines()[-1]
+
+
+def test_build_below_a_file_says_so_and_exits_6(run: Runner, folder: Path) -> None:
+    done = run("build", folder, "--index", folder / "guide.md", "--summaries", "extractive")
+    assert done.code == 6
+    assert "a file, not a folder" in done.err
+    assert "--index" in done.err
+
+
+def test_build_where_nothing_can_be_written_says_so_once(run: Runner, folder: Path) -> None:
+    done = run("build", folder, "--index", "/proc/nowhere", "--summaries", "extractive", "--no-dagster")
+    assert done.code == 6
+    assert done.err.count("error: ") == 1
+    assert ".tmp-" not in done.err
+
+
 def test_build_after_removal_drops_the_document(build: Runner, folder: Path) -> None:
     build()
     (folder / "guide.md").unlink()

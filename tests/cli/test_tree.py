@@ -65,6 +65,15 @@ def test_tree_html_to_file_is_self_contained(tree: Runner, tmp_path: Path) -> No
     assert page.count("<details") == page.count("</details>")
 
 
+def test_tree_to_folder_that_is_not_there_names_the_file_and_exits_2(tree: Runner, tmp_path: Path) -> None:
+    target = tmp_path / "nowhere" / "guide.html"
+    done = tree("guide.md", "--format", "html", "--output", target)
+    assert done.code == 2
+    first, second = done.err.splitlines()
+    assert first.startswith(f"error: {target}: cannot be written")
+    assert "--output" in second
+
+
 def test_tree_of_unknown_document_names_near_matches_and_exits_6(tree: Runner) -> None:
     done = tree("crane.md")
     assert done.code == 6
