@@ -76,7 +76,9 @@ def stored_document(stored: StoredVersion) -> ParsedDocument:
             for number, text in enumerate(page.line_texts(), page.first_line)
         )
         pages.append(Page(page.page_number, page.label, page.first_line, lines))
-    return ParsedDocument(source, tuple(pages), warnings=manifest.warnings, grafts=stored.grafts())
+    return ParsedDocument(
+        source, tuple(pages), metadata=manifest.metadata, warnings=manifest.warnings, grafts=stored.grafts()
+    )
 
 
 def cut_section(document: ParsedDocument, tree: SectionTree, node: Node) -> Section:

@@ -20,7 +20,8 @@ from pageindex_local.settings import ParseSettings
 LONGEST_LINE = 1_000  # characters; longer ones are split, so that chunks and citations can point into them
 _SHORTEST_PIECE = 400  # characters before a sentence end that is worth splitting at
 _SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f\u061f][\"'\u201d\u2019)\]]*\s+|[\u3002\uff01\uff1f]")
-_TITLE = re.compile(r"title\s*[:=]\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE)
+_FACT = re.compile(r"(title|version|date|year)\s*[:=]\s*[\"']?(.*?)[\"']?\s*$", re.IGNORECASE)
+_LONGEST_FACT = 1_000
 _MARKUP = "#=-~`>+*|_"  # a piece of a long line that started so would be read as Markdown
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
@@ -70,7 +71,7 @@ def lay_out_text(
     cuts: set[int] = set()
     metadata: dict[str, str] = {}
     if source.media_type is MediaType.MARKDOWN:
-        metadata = _front_matter_title(lines)
+        metadata = _read_front_matter(lines)
         cuts = {heading.span[0] for heading in find_markdown_headings(whole).headings}
     pages = tuple(_blocks(lines, cuts, settings.block_lines))
     if len(pages) > settings.max_pages:
@@ -142,11 +143,13 @@ def _blocks(lines: tuple[Line, ...], cuts: set[int], block_lines: int) -> Iterat
         start = end
 
 
-def _front_matter_title(lines: Sequence[Line]) -> dict[str, str]:
-    """The title that a Markdown file gives in its front matter."""
+def _read_front_matter(lines: Sequence[Line]) -> dict[str, str]:
+    """The title, version, date and year that a Markdown file gives in its front matter; of repeats the first."""
     texts = [line.text for line in lines[:400]]
+    facts: dict[str, str] = {}
     for text in texts[: front_matter_end(texts)]:
-        found = _TITLE.match(text)
-        if found and clean_text(found.group(1)):
-            return {"title": clean_text(found.group(1))}
-    return {}
+        found = _FACT.match(text)
+        value = clean_text(found.group(2)[:_LONGEST_FACT]) if found else ""
+        if found and value:
+            facts.setdefault(found.group(1).lower(), value)
+    return facts

@@ -33,6 +33,7 @@ def describe_document(ranked: RankedDocument) -> dict[str, Any]:
         "score": round(ranked.score, 4),
         "text": round(ranked.text, 4),
         "name": round(ranked.name, 4),
+        "title": round(ranked.title, 4),
         "year": round(ranked.year, 4),
     }
 

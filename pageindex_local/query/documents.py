@@ -1,17 +1,19 @@
 """Which documents a question is about: question, search index and release in, documents in order with reasons out.
 
-Full text over passages first; then what the question says of a document itself: its name, its year or period. There is
-one ranking, so nothing to fuse. Deterministic, no model.
+Full text over passages first; then what the question says of a document itself: its name and title, its year, period
+or version. There is one ranking, so nothing to fuse. Deterministic, no model.
 """
 
 import math
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from pageindex_local.query.analyse import Question
+from pageindex_local.query.document_metadata import made_years, stated_versions, stated_years, title_words
 from pageindex_local.query.fulltext import IndexedDocument, SearchIndex
 from pageindex_local.query.words import split_words
 
@@ -20,6 +22,7 @@ VOTE_POWER = (
     3  # a vote counts with the cube of its score, so that one passage that says it all beats many that touch it
 )
 NAME_WEIGHT = 1.0  # a document whose name the question holds, against 1.0 for the best full-text score
+TITLE_WEIGHT = 0.8  # of a title that the question holds word for word; less than a name, since titles may be general
 OWNERSHIP_POWER = 2
 YEAR_WEIGHT = 0.5
 PERIOD_WEIGHT = 0.5
@@ -43,6 +46,7 @@ class RankedDocument:
     text: float
     name: float
     year: float  # years, periods and versions together
+    title: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +77,16 @@ def rank_documents(index: SearchIndex, question: Question, allowed: Collection[s
     text = _score_text(index, documents, wanted)
     top = max(text.values(), default=0.0) or 1.0
     names = match_names(question, documents, index)
+    titles = match_titles(question, documents)
     years = {key: match_years(question, doc) + match_versions(question, doc) for key, doc in documents.items()}
     ranked = [
         RankedDocument(
             document,
-            text.get(key, 0.0) / top + NAME_WEIGHT * names[key] + years[key],
+            text.get(key, 0.0) / top + NAME_WEIGHT * names[key] + TITLE_WEIGHT * titles[key] + years[key],
             text.get(key, 0.0) / top,
             names[key],
             years[key],
+            titles[key],
         )
         for key, document in documents.items()
     ]
@@ -111,19 +117,20 @@ def choose_documents(ranked: Sequence[RankedDocument], question: Question) -> tu
 
 
 def document_versions(document: IndexedDocument) -> tuple[str, ...]:
-    """The version numbers that a document's name carries, such as `3.0` for `fhs-3.0.pdf`."""
-    return tuple(_NUMBERED.findall(_SUFFIX.sub("", document.doc_id)))
+    """The version numbers that a document's name (`3.0` for `fhs-3.0.pdf`) and its front matter carry."""
+    named = _NUMBERED.findall(_SUFFIX.sub("", document.doc_id))
+    return tuple(dict.fromkeys([*named, *stated_versions(document.metadata)]))
 
 
 def match_versions(question: Question, document: IndexedDocument) -> float:
-    """VERSION_WEIGHT where the document's name carries a version that the question asks for."""
+    """VERSION_WEIGHT where the document's name or front matter carries a version that the question asks for."""
     have = document_versions(document)
     return VERSION_WEIGHT * any(wanted in have for wanted in question.versions)
 
 
 def document_years(document: IndexedDocument) -> tuple[int, ...]:
-    """The years that a document's name carries; without any, the year named most on its first pages."""
-    named = tuple(int(year) for year in _YEAR.findall(document.doc_id))
+    """The years that a document's name carries, else its front matter, else the year named most on its first pages."""
+    named = tuple(int(year) for year in _YEAR.findall(document.doc_id)) or stated_years(document.metadata)
     if named:
         return named
     counts: dict[int, int] = {}
@@ -136,7 +143,7 @@ def match_years(question: Question, document: IndexedDocument) -> float:
     """How well a document's years and period fit those of the question: 0 to YEAR_WEIGHT + PERIOD_WEIGHT."""
     score = 0.0
     if question.years:
-        have = document_years(document)
+        have = document_years(document) or made_years(document.metadata)
         if max(question.years) in have:
             score += YEAR_WEIGHT
         elif any(year in have for year in question.years):
@@ -180,6 +187,17 @@ def match_names(
     return scores
 
 
+def match_titles(question: Question, documents: Mapping[str, IndexedDocument]) -> dict[str, float]:
+    """Whether the question holds the title of a document's metadata word for word, 0 to 1; less where many bear it."""
+    asked = f" {' '.join(split_words(question.text))} "
+    titles = {key: " ".join(title_words(doc.metadata)) for key, doc in documents.items()}
+    bearers = Counter(titles.values())
+    return {
+        key: 1 - (bearers[title] - 1) / max(len(documents), 2) if title and f" {title} " in asked else 0.0
+        for key, title in titles.items()
+    }
+
+
 def _ownership(index: SearchIndex, word: str, words_of: Mapping[str, Sequence[str]]) -> float:
     """How sure a word means the documents whose name holds it: the squared share of its passages that are theirs.
 
@@ -197,7 +215,7 @@ def _ownership(index: SearchIndex, word: str, words_of: Mapping[str, Sequence[st
 
 
 def names_document(name: str, document: IndexedDocument) -> bool:
-    """Whether a name of the question is the document's own: in its id, or on its title page (short acronyms aside)."""
+    """Whether a name of the question is the document's own: in its id, title or title page (short acronyms aside)."""
     own = name_words(document)
     words = split_words(name)
     if any(word in own for word in words) or "".join(words) in own or is_abbreviation(name, "".join(own)):
@@ -205,7 +223,8 @@ def names_document(name: str, document: IndexedDocument) -> bool:
     if len(words) == 1 and len(name) <= _ACRONYM_LETTERS and name.isupper():
         return False
     opening = " ".join(document.opening.casefold().split()[:_OPENING_WORDS])
-    return bool(words) and f" {' '.join(words)} " in f" {opening} "
+    title = " ".join(split_words(document.metadata.get("title", "")))
+    return bool(words) and any(f" {' '.join(words)} " in f" {text} " for text in (opening, title))
 
 
 def is_abbreviation(short: str, squeezed: str) -> bool:
@@ -245,9 +264,9 @@ def _score_text(
 
 
 def _is_of(document: IndexedDocument, wanted: int | str) -> bool:
-    """Whether a document's own name says that it is of a year or version."""
+    """Whether a document's own name or front matter says that it is of a year or version."""
     if isinstance(wanted, int):
-        return str(wanted) in _YEAR.findall(document.doc_id)
+        return str(wanted) in _YEAR.findall(document.doc_id) or wanted in stated_years(document.metadata)
     return wanted in document_versions(document)
 
 

@@ -10,8 +10,8 @@ import math
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pageindex_local.errors import CorruptIndexError
@@ -28,7 +28,10 @@ _BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part o
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """One document of a search file. Rows are inclusive ranges; `opening` is prepared text of its first pages."""
+    """One document of a search file. Rows are inclusive ranges; `opening` is prepared text of its first pages.
+
+    `metadata` is what the file says of itself (see `store.records.STORED_METADATA`).
+    """
 
     doc_key: str
     doc_id: str
@@ -36,6 +39,7 @@ class IndexedDocument:
     page_rows: tuple[int, int]
     passage_rows: tuple[int, int]
     opening: str
+    metadata: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def page_count(self) -> int:
@@ -150,12 +154,16 @@ class SearchIndex:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        metadata = _read_metadata(connection)
         rows = connection.execute(
             "SELECT doc_key, doc_id, version_id, first_page_row, last_page_row, first_passage_row, last_passage_row, "
             "opening FROM document ORDER BY doc_key"
         )
         self.documents = {
-            row[0]: IndexedDocument(row[0], row[1], row[2], (row[3], row[4]), (row[5], row[6]), row[7]) for row in rows
+            row[0]: IndexedDocument(
+                row[0], row[1], row[2], (row[3], row[4]), (row[5], row[6]), row[7], metadata.get(row[0], {})
+            )
+            for row in rows
         }
         self._totals: dict[str, int] = {}
 
@@ -250,6 +258,15 @@ class SearchIndex:
         if table not in self._totals:
             self._totals[table] = int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
         return self._totals[table]
+
+
+def _read_metadata(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
+    """What each document's file says of itself; nothing in files that earlier programs made."""
+    found: dict[str, dict[str, str]] = {}
+    if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'document_metadata'").fetchone():
+        for doc_key, name, value in connection.execute("SELECT doc_key, name, value FROM document_metadata"):
+            found.setdefault(doc_key, {})[name] = value
+    return found
 
 
 def _open_sound(path: Path, release: Release) -> SearchIndex | None:

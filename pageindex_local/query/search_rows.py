@@ -35,6 +35,11 @@ CREATE TABLE passage (
 CREATE VIRTUAL TABLE page_text USING fts5(titles, head, body, tokenize='porter unicode61 remove_diacritics 2');
 CREATE VIRTUAL TABLE passage_text USING fts5(titles, body, tokenize='porter unicode61 remove_diacritics 2');
 """
+# A table of its own, made where it is missing: files of earlier programs go on without it.
+_METADATA_SCHEMA = """
+CREATE TABLE IF NOT EXISTS document_metadata (
+    doc_key TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (doc_key, name)) WITHOUT ROWID;
+"""
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _TITLE_WORDS = range(2, 11)
 
@@ -54,6 +59,7 @@ def write_search_file(store: IndexStore, release: Release, path: Path, base: Pat
     """
     connection = _start_from(path, base)
     try:
+        connection.executescript(_METADATA_SCHEMA)
         known = dict(connection.execute("SELECT doc_key, manifest_sha256 FROM document"))
         wanted = {key: entry.manifest_sha256 for key, entry in release.documents.items()}
         for doc_key in sorted(key for key, pin in known.items() if wanted.get(key) != pin):
@@ -104,6 +110,7 @@ def _remove_document(connection: sqlite3.Connection, doc_key: str) -> None:
     connection.execute("DELETE FROM passage_text WHERE rowid BETWEEN ? AND ?", pages[2:])
     connection.execute("DELETE FROM passage WHERE passage_row BETWEEN ? AND ?", pages[2:])
     connection.execute("DELETE FROM document WHERE doc_key = ?", (doc_key,))
+    connection.execute("DELETE FROM document_metadata WHERE doc_key = ?", (doc_key,))
 
 
 def _add_document(connection: sqlite3.Connection, version: StoredVersion) -> None:
@@ -152,6 +159,10 @@ def _add_document(connection: sqlite3.Connection, version: StoredVersion) -> Non
             last_passage_row,
             index_text("\n".join(page.text[:2_000] for page in pages[:2])),
         ),
+    )
+    connection.executemany(
+        "INSERT INTO document_metadata VALUES (?, ?, ?)",
+        [(version.doc_key, name, value) for name, value in version.manifest.metadata.items()],
     )
 
 

@@ -16,6 +16,7 @@ from pageindex_local.tree.match_report import Fate, MatchReport
 FORMAT_VERSION = 1
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 VERSION_PATTERN = r"^v[0-9]{6,}$"
+STORED_METADATA = ("title", "author", "subject", "keywords", "version", "date", "year", "creationDate", "modDate")
 RELEASE_PATTERN = r"^[0-9]{6,}$"
 
 
@@ -83,6 +84,7 @@ class Manifest(_Stored):
     `content_hash` is logical too and covers everything stored (nodes with ids, pages, summaries; page texts): two
     versions with the same one are equal whatever wrote the files. `files` covers every other file in the folder.
     `fingerprint` names what built it: package version, prompt versions, model name and sha256, engine build.
+    `metadata` is what the file says of itself (see `STORED_METADATA`); versions of earlier programs have none.
     """
 
     format_version: int = Field(ge=1)
@@ -106,6 +108,7 @@ class Manifest(_Stored):
     warnings: tuple[str, ...] = ()
     created_at: str
     renamed_from: FormerName | None = Field(default=None, exclude_if=lambda name: name is None)
+    metadata: dict[str, str] = Field(default_factory=dict, exclude_if=lambda metadata: not metadata)
 
     @property
     def has_pages(self) -> bool:

@@ -12,6 +12,7 @@ from pageindex_local.store.columns import write_nodes, write_pages
 from pageindex_local.store.layout import canonical_json
 from pageindex_local.store.records import (
     FORMAT_VERSION,
+    STORED_METADATA,
     Changes,
     Counts,
     FormerName,
@@ -139,6 +140,7 @@ def build_files(
         renamed_from=FormerName(doc_id=former.doc_id, doc_key=former.doc_key, version_id=former.version_id)
         if former
         else None,
+        metadata={name: draft.document.metadata[name] for name in STORED_METADATA if draft.document.metadata.get(name)},
     )
     files[layout.MANIFEST] = canonical_json(manifest.model_dump(mode="json"))
     return files

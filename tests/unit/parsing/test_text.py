@@ -61,9 +61,10 @@ def test_parse_markdown_edit_in_one_section_moves_no_other_block(tmp_path: Path)
     assert first[:3] + first[4:] == second[:3] + second[4:]
 
 
-def test_parse_markdown_front_matter_gives_the_title(tmp_path: Path) -> None:
-    text = '---\ntitle: "The title"\ndate: 2026\n---\n\n# Heading\n'
-    assert _parse(tmp_path, text, MediaType.MARKDOWN).metadata == {"title": "The title"}
+def test_parse_markdown_front_matter_gives_what_the_file_says_of_itself(tmp_path: Path) -> None:
+    text = '---\ntitle: "The title"\nDate: 2026\nversion: 2.4\n  year: 1\nlayout: page\n---\n\n# Heading\nyear: 1999\n'
+    expected = {"title": "The title", "date": "2026", "version": "2.4"}
+    assert _parse(tmp_path, text, MediaType.MARKDOWN).metadata == expected
 
 
 def test_parse_one_line_of_900000_characters_is_quick_and_bounded(tmp_path: Path) -> None:

@@ -15,20 +15,28 @@ from tests.sections import Rendered, Section, render
 
 
 def publish(
-    root: Path, documents: Mapping[str, Sequence[Section]], *, lines_per_page: int = 10
+    root: Path,
+    documents: Mapping[str, Sequence[Section]],
+    *,
+    lines_per_page: int = 10,
+    metadata: Mapping[str, Mapping[str, str]] | None = None,
 ) -> tuple[IndexStore, Release]:
-    """Write every document as a new version and publish them over whatever is live."""
+    """Write every document as a new version and publish them over whatever is live.
+
+    `metadata` is what the file of a `doc_id` says of itself.
+    """
     store = IndexStore(root, "test", read_settings().store)
     current = store.current()
     refs = {}
     for doc_id, sections in documents.items():
         rendered = render(sections, doc_id=doc_id, lines_per_page=lines_per_page, media_type=MediaType.PDF)
-        source = rendered.document.source
+        document = replace(rendered.document, metadata=(metadata or {}).get(doc_id, {}))
+        source = document.source
         version_id = store.next_version_id(source.doc_key)
         tree = _with_ids(rendered, version_id)
         report = MatchReport(added=tuple(Added(node.node_id, node.title) for node in tree.walk()))
         refs[source.doc_key] = store.write_version(
-            VersionDraft(version_id, None, rendered.document, tree, report, settings_hash="test")
+            VersionDraft(version_id, None, document, tree, report, settings_hash="test")
         )
     return store, store.publish(refs, expected_parent=None if current is None else current.name)
 

@@ -1,11 +1,12 @@
 import math
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.documents import choose_documents, is_abbreviation, rank_documents, score_documents
-from pageindex_local.query.fulltext import open_search_index
+from pageindex_local.query.fulltext import build_search_index, open_search_index
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
 
@@ -111,3 +112,61 @@ def test_choose_documents_of_a_comparison_says_which_year_is_missing(tmp_path: P
     _, notices = ranked(tmp_path, documents, "Northport fee: 2020 versus 2021?")
     assert len(notices) == 1
     assert "2020" in notices[0]
+
+
+FEE = [Section("fee", "Fees", ["The fee is paid monthly.", *filler("fee")])]
+
+
+def test_rank_documents_by_the_title_of_their_metadata_prefers_the_one_asked_for(tmp_path: Path) -> None:
+    documents = {"a.pdf": FEE, "b.pdf": FEE, "c.pdf": FEE}
+    titles = {"b.pdf": {"title": "Handbook of Moorings"}, "c.pdf": {"title": "Fee"}}
+    store, _ = publish(tmp_path, documents, metadata=titles)
+    with open_search_index(store, store.require_current()) as index:
+        named = rank_documents(index, analyse_question("What is the fee in the Handbook of Moorings?")).ranked
+        other = rank_documents(index, analyse_question("What is the fee in a handbook?")).ranked
+    assert named[0].document.doc_id == "b.pdf"
+    assert [found.title for found in other] == [0.0, 0.0, 0.0]  # half a title and a title of one word name nothing
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What is the fee in 2021?", "b.pdf"),
+        ("What is the fee of version 3.0?", "b.pdf"),
+        ("What is the fee in 2019?", "c.pdf"),
+    ],
+)
+def test_rank_documents_by_version_and_year_of_their_metadata(tmp_path: Path, question: str, expected: str) -> None:
+    metadata = {
+        "a.pdf": {"version": "v2.0", "year": "2020"},
+        "b.pdf": {"version": "3.0", "date": "2021-05-01"},
+        "c.pdf": {"version": "draft", "creationDate": "D:20190101120000Z"},
+    }
+    store, release = publish(tmp_path, dict.fromkeys(metadata, FEE), metadata=metadata)
+    with open_search_index(store, release) as index:
+        assert rank_documents(index, analyse_question(question)).ranked[0].document.doc_id == expected
+
+
+def test_choose_documents_compares_versions_of_front_matter(tmp_path: Path) -> None:
+    metadata = {"fees/old.pdf": {"version": "2.0"}, "fees/new.pdf": {"version": "3.0"}}
+    store, release = publish(tmp_path, dict.fromkeys(metadata, FEE), metadata=metadata)
+    question = analyse_question("How did the fee change between version 2.0 and version 3.0?")
+    with open_search_index(store, release) as index:
+        chosen, compared = choose_documents(rank_documents(index, question).ranked, question)
+    assert compared
+    assert {found.document.doc_id for found in chosen} == set(metadata)
+
+
+def test_search_file_of_an_earlier_program_goes_on_without_metadata(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"a.pdf": FEE}, metadata={"a.pdf": {"title": "Handbook of Moorings"}})
+    path = build_search_index(store, release)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE document_metadata")
+    connection.close()
+    with open_search_index(store, release) as index:
+        assert [document.metadata for document in index.documents.values()] == [{}]
+    store, second = publish(tmp_path, {"b.pdf": FEE}, metadata={"b.pdf": {"title": "Guide to Winds"}})
+    build_search_index(store, second, release)
+    with open_search_index(store, second) as index:
+        found = {document.doc_id: dict(document.metadata) for document in index.documents.values()}
+    assert found == {"a.pdf": {}, "b.pdf": {"title": "Guide to Winds"}}
