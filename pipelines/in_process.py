@@ -22,6 +22,7 @@ from pipelines.jobs import DOCUMENT_ASSETS
 from pipelines.partitions import add_documents
 from pipelines.resources import Workspace
 
+_CAUSE = "The above exception was caused by the following exception:"
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
 
@@ -90,7 +91,16 @@ def library_error(error: BaseException, doc_id: str) -> PageindexError:
         if isinstance(cause, PageindexError):
             return cause
         cause = cause.__cause__ or getattr(cause, "user_exception", None)
-    return TreeError(f"the build failed under Dagster ({error})", subject=doc_id)
+    return TreeError(
+        f"the build failed under Dagster ({_first_cause(str(error))})",
+        subject=doc_id,
+        next_step="Run it again with --no-dagster to see whether Dagster is to blame.",
+    )
+
+
+def _first_cause(text: str) -> str:
+    """What Dagster gives as the cause of all, in one line, without its stack traces."""
+    return text.rpartition(_CAUSE)[2].strip().partition("\n")[0]
 
 
 def _built_version(result: dg.ExecuteInProcessResult) -> BuiltVersion:

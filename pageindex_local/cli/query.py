@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -276,7 +277,7 @@ def open_question_model(
     from pageindex_local.llm.lazy import open_lazily
 
     try:
-        model = open_lazily(settings.model, store.work_folder / "completions.sqlite")
+        model = open_lazily(settings.model, cache_file(stack, store.work_folder))
     except ModelFileError as error:
         if is_named:
             raise
@@ -285,6 +286,17 @@ def open_question_model(
     if is_named:
         model.describe()
     return model, ""
+
+
+def cache_file(stack: contextlib.ExitStack, folder: Path) -> Path:
+    """The completion cache of an index; one for this process alone where the index may only be read."""
+    name = "completions.sqlite"
+    found = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    try:
+        with tempfile.TemporaryFile(dir=found):
+            return folder / name
+    except OSError:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))) / name
 
 
 def read_asker_notes(file: Path | None, settings: "Settings") -> "tuple[Note, ...]":

@@ -75,11 +75,9 @@ class CompletionCache:
         self._lock = threading.RLock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = self._open_or_replace()
         except OSError as error:
-            raise StoreError(
-                f"the folder of the completion cache cannot be made ({error})", subject=str(path)
-            ) from None
-        self._connection = self._open_or_replace()
+            raise self._unusable(error.strerror or type(error).__name__) from None
 
     def get_generation(self, key: str) -> Generation | None:
         """The stored generation, marked `cached`, or None."""
@@ -177,9 +175,9 @@ class CompletionCache:
                 self.path.with_name(self.path.name + suffix).unlink()
         return aside
 
-    def _unusable(self, error: sqlite3.Error) -> StoreError:
+    def _unusable(self, reason: object) -> StoreError:
         return StoreError(
-            f"the completion cache cannot be used ({error})",
+            f"the completion cache cannot be used ({reason})",
             subject=str(self.path),
             next_step="Check free disk space and permissions; the file may be deleted when no build is running.",
         )

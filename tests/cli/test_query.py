@@ -1,3 +1,4 @@
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -6,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pageindex_local.cli import app
+from pageindex_local.cli.query import cache_file
 from tests.cli.conftest import GUIDE, Runner
 
 FEES = "How much is the fee for one night?"
@@ -162,3 +164,17 @@ def test_ask_that_cannot_write_the_trace_still_gives_one_json_object(question: R
     done = question("ask", FEES, "--json", "--trace", tmp_path / "nowhere" / "trace.json")
     assert done.code == 1
     assert done.json["error"]["exit_code"] == 1
+
+
+def test_cache_file_where_nothing_can_be_written_is_one_for_this_process() -> None:
+    with contextlib.ExitStack() as stack:
+        file = cache_file(stack, Path("/proc/nowhere/default/work"))
+        assert file.parent.is_dir()
+        file.write_bytes(b"")
+    assert not file.parent.exists()
+
+
+def test_cache_file_where_the_index_can_be_written_lies_in_its_work_folder(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        assert cache_file(stack, tmp_path / "work") == tmp_path / "work" / "completions.sqlite"
+    assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,8 @@ import pytest
 from pageindex_local.build import BuildJob
 from pageindex_local.collection import build_collection, library_builder
 from pageindex_local.errors import NoTextError, SourceError, TreeError
+from pageindex_local.llm.base import TextModel
+from pageindex_local.llm.lazy import LazyModel
 from pageindex_local.parsing.sources import read_source
 from pageindex_local.planning import Action, Scope
 from pageindex_local.settings import Settings
@@ -117,3 +119,17 @@ def test_scope_of_a_single_document_stays_usable_twice(workspace: Workspace, set
     # Four old rules, their parent's introduction and the parent: only what the two new rules touch is made anew.
     assert report.nodes_reused >= 4
     assert report.version == "v000002"
+
+
+def test_error_of_the_system_in_a_step_is_told_without_a_stack_trace(workspace: Workspace, settings: Settings) -> None:
+    def fail() -> TextModel:
+        raise PermissionError(13, "Permission denied", "weights.gguf")
+
+    model = LazyModel(fail, identity="none")
+    with dagster_builder(workspace.store, settings, model) as builder:
+        report = build_collection(workspace.scope, workspace.store, settings, model, builder)
+    error = report.documents[0].error
+    assert error is not None
+    assert "Permission denied" in error.problem
+    assert "Stack Trace" not in error.problem
+    assert "\n" not in error.problem

@@ -180,3 +180,10 @@ def test_open_where_no_folder_can_be_is_an_error_that_names_it(tmp_path: Path) -
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="file"):
         CompletionCache(tmp_path / "file" / "c.sqlite")
+
+
+def test_open_where_the_lock_cannot_be_made_says_so_and_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "c.sqlite.lock").mkdir()
+    with pytest.raises(StoreError, match="completion cache") as caught:
+        CompletionCache(tmp_path / "c.sqlite")
+    assert caught.value.next_step
