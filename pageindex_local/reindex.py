@@ -90,7 +90,11 @@ def reindex(
         head = Path(scratch, "head")
         scope = Scope((head,), tuple(exclude))
         if not extract_folder(folder, commits.head, head) or not find_sources(scope.inputs, exclude=scope.exclude):
-            raise EmptySourceError(f"holds no document in commit {commits.head[:12]}", subject=str(folder))
+            raise EmptySourceError(
+                f"holds no document in commit {commits.head[:12]}",
+                subject=str(folder),
+                next_step="Give a folder of the repository with documents that are committed.",
+            )
         _go_back(scope, store, settings, make_fingerprint(settings, model))
         report = build_collection(scope, store, settings, model, builder, progress=progress)
     after = store.current()

@@ -5,6 +5,7 @@ what only building needs.
 """
 
 import contextlib
+import errno
 import os
 import sys
 from typing import Annotated, Any
@@ -34,8 +35,8 @@ _EPILOG = (
     "Start here:\n\n"
     "  pageindex-local build ./manuals --index ./indexes\n\n"
     '  pageindex-local ask "Who may change a release?" --index ./indexes\n\n'
-    "Exit codes: 0 done, 2 usage or settings, 3 source, 4 model, 5 tree, 6 index, 7 question, "
-    "10 `build --check` found something to do, 11 `evaluate` missed a threshold. "
+    "Exit codes: 0 done, 1 the machine or the program, 2 usage or settings, 3 source, 4 model, 5 tree, 6 index, "
+    "7 question, 10 `build --check` found something to do, 11 `evaluate` missed a threshold. "
     "The network is used for an index in a bucket (s3://...) and for nothing else."
 )
 
@@ -87,7 +88,9 @@ class ErrorGroup(TyperGroup):
 def _from_system_error(error: BaseException) -> PageindexError:
     if isinstance(error, OSError):
         problem = error.strerror or type(error).__name__
-        return PageindexError(problem[:1].lower() + problem[1:], subject=str(error.filename or ""))
+        step = "Free some space." if error.errno == errno.ENOSPC else "Check the path and its permissions."
+        subject = str(error.filename or "")
+        return PageindexError(problem[:1].lower() + problem[1:], subject=subject, next_step=step if subject else "")
     return PageindexError("the machine has no memory left", next_step="Close other programs, or use a smaller model.")
 
 

@@ -133,6 +133,8 @@ def evaluate(
         emit("\n".join(table_lines(result)))
     for sentence in result.missed:
         hint(f"missed: {sentence}")
+    if not answers and {"answers", "citations"} & {*at_least, *at_most}:
+        hint("  `answers` and `citations` are measured with --answers only")
     if result.missed:
         raise typer.Exit(MISSED_THRESHOLD)
 
@@ -141,13 +143,15 @@ def _settings_over(config: Path | None, changes: Path, model: str | None) -> "Se
     """The settings of the first run with what another file names changed."""
     import tomllib
 
-    from pageindex_local.errors import SettingsError
+    from pageindex_local.errors import SettingsError, reading_problem
     from pageindex_local.settings import read_settings
 
     try:
         layer = tomllib.loads(changes.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(f"cannot be read ({error})", subject=str(changes)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(reading_problem(error), subject=str(changes)) from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"is not TOML: {error}", subject=str(changes)) from None
     for section, values in layer.items():
         if not isinstance(values, dict):
             raise SettingsError(f"{section} is no section", subject=str(changes))

@@ -120,7 +120,11 @@ def reindex(
         try:
             report.write_text(markdown + "\n", encoding="utf-8")
         except OSError as error:
-            raise StoreError(f"cannot be written ({error.strerror})", subject=str(report)) from None
+            raise StoreError(
+                f"cannot be written ({error.strerror})",
+                subject=str(report),
+                next_step="The release was published. Give --report a file in a folder that exists.",
+            ) from None
     if save is not None:
         export_bundle(store, save, store.require_current())
     if as_json:

@@ -6,8 +6,10 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from pageindex_local.errors import SettingsError
+from pageindex_local.errors import SettingsError, reading_problem
 from pageindex_local.query.words import split_words
+
+_FORM = "Give a JSON Lines file, one question a line; docs/answers.md describes it."
 
 
 class EvidenceQuestion(BaseModel):
@@ -47,7 +49,7 @@ def read_questions(path: Path) -> list[EvidenceQuestion]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other line separators
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot be read ({error})", subject=str(path)) from None
+        raise SettingsError(reading_problem(error), subject=str(path), next_step=_FORM) from None
     questions: dict[str, EvidenceQuestion] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -63,14 +65,16 @@ def read_questions(path: Path) -> list[EvidenceQuestion]:
             ) from None
         except (ValueError, RecursionError) as error:
             problem = getattr(error, "msg", type(error).__name__)
-            raise SettingsError(f"line {number} is no JSON object ({problem})", subject=str(path)) from None
+            raise SettingsError(
+                f"line {number} is no JSON object ({problem})", subject=str(path), next_step=_FORM
+            ) from None
         if not split_words(question.question):
             raise SettingsError(f"line {number} is no question (question: it has no words)", subject=str(path))
         if question.question_id in questions:
             raise SettingsError(f"line {number} repeats the id {question.question_id}", subject=str(path))
         questions[question.question_id] = question
     if not questions:
-        raise SettingsError("holds no question", subject=str(path))
+        raise SettingsError("holds no question", subject=str(path), next_step=_FORM)
     return list(questions.values())
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pageindex_local.errors import ModelError, SettingsError
+from pageindex_local.errors import ModelError, SettingsError, reading_problem
 from pageindex_local.llm.base import GenerationRequest, TextModel
 from pageindex_local.query.analyse import Question, analyse_question
 from pageindex_local.query.citations import numbers_in, quote_words
@@ -63,7 +63,9 @@ def read_conversation(path: Path) -> list[Turn]:
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")  # JSON may hold other line separators
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the conversation cannot be read ({error})", subject=str(path)) from None
+        raise SettingsError(
+            reading_problem(error), subject=str(path), next_step="Give --conversation another file, or a new one."
+        ) from None
     turns = []
     for number, line in enumerate(lines, 1):
         if line.strip():
@@ -89,7 +91,11 @@ def append_turn(path: Path, turn: Turn) -> None:
         with path.open("a", encoding="utf-8") as stream:
             stream.write("\n" * broken + json.dumps(turn.model_dump(), ensure_ascii=False) + "\n")
     except OSError as error:
-        raise SettingsError(f"the conversation cannot be kept ({error.strerror})", subject=str(path)) from None
+        raise SettingsError(
+            f"the conversation cannot be kept ({error.strerror})",
+            subject=str(path),
+            next_step="Give --conversation a file in a folder that can be written.",
+        ) from None
 
 
 def resolve_question(question: str, turns: Sequence[Turn], model: TextModel | None, trace: Trace) -> str:
