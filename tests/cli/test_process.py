@@ -101,11 +101,11 @@ def test_interrupted_build_says_that_nothing_is_lost(tmp_path: Path, index: Path
         (root / f"{number:04d}.md").write_text(text, encoding="utf-8")
     command = [*COMMAND, "build", str(root), "--index", str(index), "--model", "fake", "--no-dagster"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while not list(index.glob("default/documents/*/versions/v*")) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "kept" in err
