@@ -345,8 +345,8 @@ def _print_table(results: Sequence[FileResult]) -> None:
         print(
             f"F1 of the evidence given {total['given_f1']:.3f}; model calls {total['model_calls']:.0f} "
             f"({total['cached_calls']:.0f} cached), tokens {total['input_tokens']:.0f} in, "
-            f"{total['output_tokens']:.0f} out, {total['model_seconds']:.0f} s; {total['asked_chunks']:.0f} chunks asked "
-            f"about; {total['degraded_chunks']:.0f} chunks that the evidence leaves open, asked about or not, kept it"
+            f"{total['output_tokens']:.0f} out, {total['model_seconds']:.0f} s; {total['asked_chunks']:.0f} chunks "
+            f"asked about; {total['degraded_chunks']:.0f} chunks, asked about or not, kept the evidence"
         )
 
 
