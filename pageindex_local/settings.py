@@ -136,7 +136,11 @@ def read_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str,
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        subject = layers[-1][0] if layers else "default.toml"
+        section, key = [*map(str, first["loc"]), "", ""][:2]
+        subject = next(
+            (name for name, layer in reversed(layers) if layer.get(section, {}).get(key) is not None),
+            layers[-1][0] if layers else "default.toml",
+        )
         raise SettingsError(
             f"{where}: {first['msg']}", subject=subject, next_step="See configs/default.toml for every setting."
         ) from None

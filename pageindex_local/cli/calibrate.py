@@ -96,14 +96,24 @@ def calibrate(
                 )
             finally:
                 opened.close()
-            stored = write_calibration(store, pinned, measured)
-            if output is not None:
-                output.write_text(stored.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            if measured.samples:
+                stored = write_calibration(store, pinned, measured)
+                if output is not None:
+                    output.write_text(stored.model_dump_json(indent=1) + "\n", encoding="utf-8")
     if as_json:
         emit_json(report(found, measured))
         return
-    emit("\n".join(navigability_lines(found) + ([] if measured is None else ["", *model_lines(measured)])))
-    if measured is not None:
+    emit(
+        "\n".join(
+            navigability_lines(found)
+            + (["", *model_lines(measured)] if measured is not None and measured.samples else [])
+        )
+    )
+    if measured is not None and not measured.samples:
+        hint(
+            "note: no section holds a sentence that can be asked for; nothing was measured of the model, nothing stored"
+        )
+    elif measured is not None:
         hint(f"stored with release {pinned.name}; `ask` and `retrieve` follow it with this model")
 
 

@@ -93,3 +93,14 @@ def test_retrieve_with_a_trace_as_a_page_shows_the_question(run: Runner, built: 
     text = page.read_text(encoding="utf-8")
     assert FEES in text
     assert 'class="rank"' in text
+
+
+def test_calibrate_where_nothing_can_be_asked_stores_nothing(run: Runner, tmp_path: Path) -> None:
+    document, index, file = tmp_path / "one.md", tmp_path / "index", tmp_path / "m.json"
+    document.write_text("# Only\n\nToo short.\n", encoding="utf-8")
+    run("build", document, "--index", index, "--no-dagster", "--model", "fake")
+    done = run("calibrate", "--index", index, "--model", "fake", "--output", file)
+    assert done.code == 0
+    assert "nothing stored" in done.err
+    assert not file.exists()
+    assert not list(index.rglob("*.calibration.json"))

@@ -42,3 +42,14 @@ def test_read_settings_of_a_bad_file_names_file_and_key(tmp_path: Path, text: st
 def test_read_settings_of_a_missing_file_says_which(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere\.toml"):
         read_settings(tmp_path / "nowhere.toml")
+
+
+def test_read_settings_out_of_range_names_the_file_that_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("[query]\nbeam = 0\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as caught:
+        read_settings(file, {"query": {"strategy": "auto", "beam": None}})
+    assert caught.value.subject == str(file)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(file, {"query": {"beam": -1}})
+    assert caught.value.subject == "options"
