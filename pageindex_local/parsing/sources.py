@@ -101,6 +101,8 @@ def read_source(doc_id: str, path: Path, settings: ParseSettings) -> Source:
         SourceLimitError: more bytes than `max_size_bytes`.
         UnsupportedSourceError: neither PDF nor text.
     """
+    if any("\ud800" <= character <= "\udfff" for character in doc_id):
+        raise SourceError("has a name that is not UTF-8.", subject=doc_id, next_step="Rename the file.")
     digest = hashlib.sha256()
     size = 0
     start = b""

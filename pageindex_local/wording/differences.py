@@ -155,7 +155,7 @@ def _fold(title: str, text: str) -> Iterator[str]:
 
 def markdown_text(text: str) -> str:
     """Text that Markdown shows as it is, also in a table."""
-    return "".join(f"\\{character}" if character in "\\`*_[]<>|#~@" else character for character in inert(text))
+    return "".join(f"\\{character}" if character in "\\`*_[]<>|#~@&" else character for character in inert(text))
 
 
 def diff_json(changes: "VersionDiff") -> dict[str, Any]:

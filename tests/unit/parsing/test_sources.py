@@ -1,4 +1,5 @@
 import hashlib
+import os
 import unicodedata
 from pathlib import Path
 
@@ -127,3 +128,14 @@ def test_read_of_a_missing_file_and_of_a_folder_are_source_errors(tmp_path: Path
     for path in (tmp_path / "nowhere.md", tmp_path):
         with pytest.raises(SourceError):
             read_source("x", path, parse_settings())
+
+
+def test_read_of_a_name_that_is_not_utf8_says_so(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.md")
+    try:
+        (tmp_path / name).write_text("# Coffee\n\nText.\n", encoding="utf-8")
+    except OSError:
+        pytest.skip("this file system takes no such name")
+    (found,) = find_sources([tmp_path])
+    with pytest.raises(SourceError, match="a name that is not UTF-8"):
+        read_source(found.doc_id, found.path, parse_settings())
