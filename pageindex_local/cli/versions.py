@@ -110,7 +110,8 @@ def _history_lines(entry: "HistoryEntry", version: "StoredVersion") -> list[str]
     names = entry.releases
     shown = f"release{'s' if len(names) > 1 else ''} {' '.join(names)}"
     if len(names) > 2:
-        shown = f"releases {names[0]} to {names[-1]}"
+        in_a_row = int(names[-1]) - int(names[0]) == len(names) - 1
+        shown = f"{'' if in_a_row else f'{len(names)} '}releases {names[0]} to {names[-1]}"
     tokens = entry.usage.input_tokens + entry.usage.output_tokens
     unit = "page" if version.manifest.has_pages else "block"
     figures = [plural(entry.pages, unit), plural(entry.nodes, "node"), plural(entry.usage.model_calls, "call")]

@@ -39,6 +39,15 @@ def test_history_lists_versions_with_their_releases(on_index: Runner) -> None:
 
 
 @pytest.mark.usefixtures("edited")
+def test_history_counts_releases_that_are_not_in_a_row(on_index: Runner) -> None:
+    for name in ("1", "2", "1"):
+        on_index("release", "rollback", name)
+    out = on_index("history", "guide.md").out
+    assert "3 releases 000001 to 000005: first version" in out
+    assert "releases 000002 000004:" in out
+
+
+@pytest.mark.usefixtures("edited")
 def test_diff_tells_what_was_added_removed_and_edited(on_index: Runner) -> None:
     changes = on_index("diff", "guide.md", "v000001", "v000002", "--json").json
     assert [node["title"] for node in changes["added"]] == ["Ice"]
@@ -87,6 +96,13 @@ def test_rollback_answers_from_the_old_text_again(on_index: Runner) -> None:
 
 
 @pytest.mark.usefixtures("edited")
+def test_pin_to_a_version_that_is_not_there_names_the_document_and_its_versions(on_index: Runner) -> None:
+    done = on_index("release", "pin", "guide.md", "v000077")
+    assert done.code == 6
+    assert done.err.startswith("error: guide.md: has no version v000077")
+    assert "v000001" in done.err.splitlines()[1]
+
+
 def test_pin_changes_one_document_only(on_index: Runner) -> None:
     done = on_index("release", "pin", "guide.md", "v000001", "--json")
     assert done.json["release"] == "000003"
