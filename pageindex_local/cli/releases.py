@@ -12,8 +12,8 @@ from pageindex_local.cli.options import (
     DocArgument,
     IndexOption,
     JsonOption,
-    check_document,
     load_settings,
+    open_document,
     open_store,
     read_release,
 )
@@ -147,9 +147,8 @@ def pin(
     """Publish a release in which one document is at an earlier version."""
     store = open_store(index, collection, load_settings(None))
     before = store.require_current()
-    doc_keys = {entry.doc_id: doc_key for doc_key, entry in before.documents.items()}
-    doc_key = doc_keys[check_document(doc, doc_keys, f"release {before.name}")]
-    _report(store, before, store.pin(doc_key, version_name(version) or version), as_json=as_json)
+    stored = open_document(store, doc, version=version_name(version) or version)
+    _report(store, before, store.pin(stored.doc_key, stored.version_id), as_json=as_json)
 
 
 def rollback(

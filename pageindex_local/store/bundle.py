@@ -108,7 +108,11 @@ def import_bundle(store: IndexStore, source: Path, *, expected_root_hash: str | 
         reader = BundleReader(stream, source)
         listing = read_listing(reader, store.settings.max_bundle_bytes)
         if expected_root_hash is not None and listing.root_hash != expected_root_hash:
-            raise CorruptIndexError(f"has the root hash {listing.root_hash}, not the expected one", subject=str(source))
+            raise CorruptIndexError(
+                f"has the root hash {listing.root_hash}, not the expected one",
+                subject=str(source),
+                next_step="Nothing was imported. Compare with what `export` printed, or copy the bundle again.",
+            )
         members = read_members(reader, listing)
         release_data = members.read_bytes(Path(RELEASE))
         release, versions = _check_release(listing, release_data, members, source)

@@ -165,8 +165,10 @@ def resolve_node(store: IndexStore, release: Release, node_id: str, doc_key: str
         found = _resolve_in(store, version, node_id)
         if found is not None:
             return found
+    whose = "no document" if doc_key is None else release.documents[doc_key].doc_id
+    never = "has or had" if doc_key is None else "neither has nor had"
     raise IndexNotFoundError(
-        f"no document of release {release.name} has or had such a node",
+        f"{whose} in release {release.name} {never} such a node",
         subject=node_id,
         next_step="`tree DOC` shows node ids; name another --release if it is an old one.",
     )

@@ -110,6 +110,13 @@ def test_resolve_node_in_older_release_gives_the_node_of_then(store: IndexStore)
     assert found.version_id == "v000001"
 
 
+def test_resolve_node_never_seen_in_a_document_names_the_document(store: IndexStore) -> None:
+    release = store.require_current()
+    doc_key, entry = next(iter(release.documents.items()))
+    with pytest.raises(IndexNotFoundError, match=entry.doc_id):
+        resolve_node(store, release, "naaaaaaaaaaaaa", doc_key)
+
+
 def test_resolve_node_never_seen_is_an_error(store: IndexStore) -> None:
     with pytest.raises(IndexNotFoundError):
         resolve_node(store, store.require_current(), "naaaaaaaaaaaaa")
