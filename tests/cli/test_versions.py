@@ -103,6 +103,7 @@ def test_pin_to_a_version_that_is_not_there_names_the_document_and_its_versions(
     assert "v000001" in done.err.splitlines()[1]
 
 
+@pytest.mark.usefixtures("edited")
 def test_pin_changes_one_document_only(on_index: Runner) -> None:
     done = on_index("release", "pin", "guide.md", "v000001", "--json")
     assert done.json["release"] == "000003"
