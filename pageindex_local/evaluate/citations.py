@@ -5,7 +5,6 @@ docs/format.md describes them, so that a fault over there cannot vouch for itsel
 """
 
 import hashlib
-import io
 import json
 import re
 import unicodedata
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 _ESCAPES = re.compile(r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[@-Z\\-_]")
@@ -100,7 +100,9 @@ class CitationChecker:
             data = self._read(folder / name)
             if hashlib.sha256(data).hexdigest() != known.get(name):
                 return None
-            tables.append(pq.read_table(io.BytesIO(data)).to_pylist())
+            # No threads: one that still reads when the program ends would abort it.
+            table = pq.read_table(pa.BufferReader(data), use_threads=False, pre_buffer=False)
+            tables.append(table.to_pylist())
         nodes, pages = tables
         return _Document(
             entry["version_id"],
