@@ -41,8 +41,8 @@ from pageindex_local.tree.merge import merge_mini_tocs
 from pageindex_local.tree.mini_toc import MiniToc, build_mini_tocs, describe_degraded
 from pageindex_local.tree.validate import check_tree
 
-# Raised whenever the same source and settings would give another tree, other ids or other page text than before.
-ALGORITHM_VERSION = 5
+# Raised whenever the same source and settings would give another tree, other ids, text or metadata than before.
+ALGORITHM_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
