@@ -170,6 +170,20 @@ def check_choice(option: str, value: str | None, choices: Iterable[str]) -> str 
     return value
 
 
+def check_output(option: str, file: Path | None) -> None:
+    """Refuse a file to be written in a folder that is not there, before any work is done for it.
+
+    Raises:
+        SettingsError: names the option and the folder.
+    """
+    if file is not None and not file.absolute().parent.is_dir():
+        raise SettingsError(
+            "cannot be written (its folder does not exist)",
+            subject=str(file),
+            next_step=f"Give {option} a file in a folder that exists.",
+        )
+
+
 def open_document(
     store: "IndexStore", doc_id: str, *, release: str | None = None, version: str | None = None
 ) -> "StoredVersion":

@@ -23,6 +23,7 @@ from pageindex_local.cli.options import (
     ReleaseOption,
     check_choice,
     check_document,
+    check_output,
     load_settings,
     open_store,
     read_release,
@@ -123,6 +124,8 @@ def ask(
     from pageindex_local.query.conversation import read_conversation
 
     history = read_conversation(conversation) if conversation else []
+    check_output("--conversation", conversation)
+    check_output("--trace", trace)
     check_choice("--strategy", strategy, STRATEGIES)
     settings = load_settings(config, model={"name": model}, query={"strategy": strategy})
     place = Place(index, collection, release, tuple(doc or ()), pages, notes)
@@ -151,6 +154,7 @@ def chat(
     from pageindex_local.query.conversation import read_conversation
 
     history = read_conversation(conversation) if conversation else []
+    check_output("--conversation", conversation)
     settings = load_settings(config, model={"name": model})
     place = Place(index, collection, release, tuple(doc or ()), pages, notes)
     with contextlib.ExitStack() as stack:
@@ -184,6 +188,7 @@ def retrieve(
     as_json: JsonOption = False,
 ) -> None:
     """Find the pages and sections that hold the answer, best first, without writing one."""
+    check_output("--trace", trace)
     check_choice("--strategy", strategy, STRATEGIES)
     settings = load_settings(config, model={"name": model}, query={"strategy": strategy})
     place = Place(index, collection, release, tuple(doc or ()), pages, notes)

@@ -160,8 +160,19 @@ def test_ask_in_another_encoding_is_answered_and_kept(question: Runner, tmp_path
     assert json.loads(talk.read_text(encoding="utf-8"))["question"] == f"{FEES} \ufffd"
 
 
-def test_ask_that_cannot_write_the_trace_still_gives_one_json_object(question: Runner, tmp_path: Path) -> None:
-    done = question("ask", FEES, "--json", "--trace", tmp_path / "nowhere" / "trace.json")
+@pytest.mark.parametrize("option", ["--trace", "--conversation"])
+def test_ask_with_a_file_in_a_missing_folder_exits_2_before_answering(
+    question: Runner, tmp_path: Path, option: str
+) -> None:
+    done = question("ask", FEES, option, tmp_path / "nowhere" / "file.json")
+    assert done.code == 2
+    assert done.out == ""
+    assert "its folder does not exist" in done.err
+    assert option in done.err
+
+
+def test_ask_that_cannot_write_the_trace_still_gives_one_json_object(question: Runner) -> None:
+    done = question("ask", FEES, "--json", "--trace", "/dev/full")  # every write to it fails for want of space
     assert done.code == 1
     assert done.json["error"]["exit_code"] == 1
 
