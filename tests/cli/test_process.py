@@ -100,7 +100,12 @@ def test_interrupted_build_says_that_nothing_is_lost(tmp_path: Path, index: Path
         text = f"# Document {number}\n\nThis is the text of document {number}, which is about nothing else.\n"
         (root / f"{number:04d}.md").write_text(text, encoding="utf-8")
     command = [*COMMAND, "build", str(root), "--index", str(index), "--model", "fake", "--no-dagster"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # A shell that runs the tests in the background has its children ignore interrupts; this one must not inherit that.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 120
     while not list(index.glob("default/documents/*/versions/v*")) and time.monotonic() < deadline:
         time.sleep(0.02)
