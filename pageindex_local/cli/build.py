@@ -13,8 +13,6 @@ from pageindex_local.cli.console import emit, emit_json, error_record, hint, out
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
-    STRATEGIES,
-    SUMMARIES,
     ConfigOption,
     ExcludeOption,
     IndexOption,
@@ -23,8 +21,7 @@ from pageindex_local.cli.options import (
     QuietOption,
     StrategyOption,
     SummariesOption,
-    check_choice,
-    load_settings,
+    load_build_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.errors import SettingsError, SourceError
@@ -113,9 +110,7 @@ def build(
     Only what changed is built again: a document with the same content and settings costs nothing, and inside a changed
     document only changed sections ask the model. A document that cannot be read is reported; the others are published.
     """
-    check_choice("--strategy", strategy, STRATEGIES)
-    check_choice("--summaries", summaries, SUMMARIES)
-    settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
+    settings = load_build_settings(config, strategy, summaries, model)
 
     from pageindex_local.build import make_fingerprint, may_use_model
     from pageindex_local.collection import MANY_DOCUMENTS, build_collection, library_builder

@@ -79,6 +79,19 @@ def load_settings(config: Path | None, **overrides: Mapping[str, Any]) -> "Setti
     return read_settings(config, overrides)
 
 
+def load_build_settings(
+    config: Path | None, strategy: str | None, summaries: str | None, model: str | None
+) -> "Settings":
+    """The settings of a command that builds: file, then what its options change.
+
+    Raises:
+        SettingsError: an unknown choice, or as `load_settings`.
+    """
+    check_choice("--strategy", strategy, STRATEGIES)
+    check_choice("--summaries", summaries, SUMMARIES)
+    return load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
+
+
 def collections_in(index: Path, settings: "Settings") -> list[str]:
     """Names of the collections in an index, sorted; a collection has releases."""
     from pageindex_local.store.places import open_files

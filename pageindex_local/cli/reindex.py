@@ -11,8 +11,6 @@ from pageindex_local.cli.console import emit, emit_json, hint, report_error
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
-    STRATEGIES,
-    SUMMARIES,
     ConfigOption,
     ExcludeOption,
     IndexOption,
@@ -21,8 +19,7 @@ from pageindex_local.cli.options import (
     QuietOption,
     StrategyOption,
     SummariesOption,
-    check_choice,
-    load_settings,
+    load_build_settings,
 )
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.errors import StoreError
@@ -84,9 +81,7 @@ def reindex(
     The index may come from any earlier run, or from a bundle; where there is none, the base is built first. Exits with
     the code of the worst document that failed; the others are published and told all the same.
     """
-    check_choice("--strategy", strategy, STRATEGIES)
-    check_choice("--summaries", summaries, SUMMARIES)
-    settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
+    settings = load_build_settings(config, strategy, summaries, model)
 
     from pageindex_local.build import may_use_model
     from pageindex_local.collection import library_builder

@@ -13,8 +13,6 @@ from pageindex_local.cli.commands import VERSIONS, add_command
 from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
-    STRATEGIES,
-    SUMMARIES,
     CollectionOption,
     ConfigOption,
     IndexOption,
@@ -23,9 +21,8 @@ from pageindex_local.cli.options import (
     QuietOption,
     StrategyOption,
     SummariesOption,
-    check_choice,
     check_document,
-    load_settings,
+    load_build_settings,
     open_store,
     read_release,
 )
@@ -93,9 +90,7 @@ def replace(
         raise SettingsError("one document and one section at most", subject=" ".join(names))
     if restore == (source is not None):
         raise SettingsError("give either --from FILE or --restore", subject="replace")
-    check_choice("--strategy", strategy, STRATEGIES)
-    check_choice("--summaries", summaries, SUMMARIES)
-    settings = load_settings(config, tree={"strategy": strategy}, summary={"mode": summaries}, model={"name": model})
+    settings = load_build_settings(config, strategy, summaries, model)
 
     from pageindex_local.build import make_fingerprint, may_use_model
     from pageindex_local.grafts.replace import draft_replacement, publish_draft, settings_of
