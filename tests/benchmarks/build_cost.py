@@ -18,11 +18,7 @@ from pageindex_local.build import BuildJob, build_document
 from pageindex_local.llm.base import (
     Generation,
     GenerationRequest,
-    ModelDescription,
     OnGeneration,
-    OnScore,
-    Score,
-    ScoreRequest,
     TextModel,
 )
 from pageindex_local.llm.lazy import LazyModel
@@ -30,35 +26,22 @@ from pageindex_local.llm.models import open_model
 from pageindex_local.parsing.sources import read_source
 from pageindex_local.settings import read_settings
 from tests.benchmarks.engine import compare_speed
+from tests.benchmarks.metered import MeteredModel
 
 
-class RecordingModel:
+class RecordingModel(MeteredModel):
     """Passes everything on and keeps the requests."""
 
-    def __init__(self, model: TextModel) -> None:
-        self.model = model
+    def __init__(self, inner: TextModel) -> None:
+        super().__init__(inner)
         self.requests: list[GenerationRequest] = []
-
-    def describe(self) -> ModelDescription:
-        return self.model.describe()
-
-    def count_tokens(self, text: str) -> int:
-        return self.model.count_tokens(text)
-
-    def count_prompt_tokens(self, system: str, user: str) -> int:
-        return self.model.count_prompt_tokens(system, user)
 
     def generate(
         self, requests: Sequence[GenerationRequest], *, on_result: OnGeneration | None = None
     ) -> list[Generation]:
+        """As the inner model."""
         self.requests += requests
-        return self.model.generate(requests, on_result=on_result)
-
-    def score(self, requests: Sequence[ScoreRequest], *, on_result: OnScore | None = None) -> list[Score]:
-        return self.model.score(requests, on_result=on_result)
-
-    def close(self) -> None:
-        self.model.close()
+        return super().generate(requests, on_result=on_result)
 
 
 def main() -> None:
