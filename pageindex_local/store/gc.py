@@ -5,18 +5,16 @@ What is to go is first written down as `condemned`, see there.
 
 import re
 import time
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError
+from pageindex_local.errors import ConflictError, IndexNotFoundError
 from pageindex_local.ids import DOC_KEY_PATTERN
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.condemned import Condemned, read_condemned, write_condemned
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes, release_name
-from pageindex_local.store.reader import read_record
-from pageindex_local.store.records import Lease
+from pageindex_local.store.leases import read_leases
 
 _MOMENT_S = 60.0  # more than anybody needs between two steps, as in a trial of the medium
 
@@ -60,7 +58,8 @@ def _plan(store: IndexStore, keep_releases: int | None, condemned: Condemned) ->
     keep = max(1, store.settings.keep_releases if keep_releases is None else keep_releases)
     marks = store.chain().marks if store.current() else frozenset()
     names = store.releases()
-    leased, expired = _read_leases(store)
+    leased, expired, damaged = read_leases(store.files, store.layout)
+    expired += [path for path in damaged if _is_old(store, path)]
     real = [name for name in names if name not in marks]
     first_kept = names.index(real[-keep]) if len(real) > keep else 0
     first_kept = max([first_kept, *(names.index(name) + 1 for name in condemned.releases if name in names[:-1])])
@@ -139,14 +138,14 @@ def _condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
 def _try_to_condemn(store: IndexStore, keep_releases: int | None) -> GcPlan:
     condemned, before = read_condemned(store.files, store.layout)
     live = store.live()
-    leased, _ = _read_leases(store)
+    leased = read_leases(store.files, store.layout)[0]
     plan = _plan(store, keep_releases, condemned)
     if live is None or not (plan.releases or plan.versions):
         return plan
     write_condemned(store.files, store.layout, _join(store, condemned, plan), before)
     if not store.files.has_locks:
         release_files.write_release(store.files, store.layout, live, dict(live[0].documents), release_files.GC_MARK)
-    if _read_leases(store)[0] <= leased:
+    if read_leases(store.files, store.layout)[0] <= leased:
         return plan
     again = _plan(store, keep_releases, condemned)
     return replace(
@@ -215,26 +214,6 @@ def _is_old(store: IndexStore, path: Path, at_least_s: float = 0.0) -> bool:
         return store.files.modified_time(path) <= time.time() - max(store.settings.grace_s, at_least_s)
     except FileNotFoundError:
         return False
-
-
-def _read_leases(store: IndexStore) -> tuple[set[str], list[Path]]:
-    leased: set[str] = set()
-    expired: list[Path] = []
-    for name in store.files.list_names(store.layout.leases):
-        path = store.layout.leases / name
-        with suppress(FileNotFoundError):
-            try:
-                lease = read_record(store.files.read_bytes(path), Lease, subject=str(path))
-            except CorruptIndexError:
-                # Written without a sync, so a crash may have cut it; it is as old as the crash.
-                if _is_old(store, path):
-                    expired.append(path)
-                continue
-            if lease.expires > time.time():
-                leased.add(lease.release)
-            else:
-                expired.append(path)
-    return leased, expired
 
 
 def _stale_search_files(store: IndexStore, kept: tuple[str, ...]) -> list[Path]:

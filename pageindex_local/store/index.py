@@ -1,15 +1,13 @@
 """The index of one collection: the one door through which the program reads and writes it."""
 
-import secrets
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from pageindex_local.errors import ConflictError, CorruptIndexError, IndexNotFoundError, StoreError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.settings import StoreSettings
-from pageindex_local.store import condemned
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.files import FileSystem
 from pageindex_local.store.layout import (
@@ -17,17 +15,16 @@ from pageindex_local.store.layout import (
     MANIFEST,
     TEMPORARY,
     Layout,
-    canonical_json,
     last_version_bytes,
     sort_versions,
     version_name,
     version_number,
 )
+from pageindex_local.store.leases import hold_lease
 from pageindex_local.store.places import open_files
 from pageindex_local.store.reader import StoredVersion, read_record
 from pageindex_local.store.records import (
     Changes,
-    Lease,
     Manifest,
     Release,
     ReleaseEntry,
@@ -337,8 +334,7 @@ class IndexStore:
         ref = self.version_ref(doc_key, version_id)
         return self.publish({doc_key: ref}, expected_parent=live.name, reason=f"pin {ref.entry.doc_id} at {version_id}")
 
-    @contextmanager
-    def lease(self, release: Release) -> Iterator[None]:
+    def lease(self, release: Release) -> AbstractContextManager[None]:
         """Keep gc away from everything a release pins while the block runs (at most `settings.lease_s` seconds).
 
         Where it cannot be written the block runs without: on a read-only medium there is no gc either.
@@ -346,20 +342,7 @@ class IndexStore:
         Raises:
             IndexNotFoundError: a newer release is live, and gc has just removed this one.
         """
-        path = self.layout.leases / f"{release.name}-{secrets.token_hex(8)}.json"
-        lease = Lease(release=release.name, expires=time.time() + self.settings.lease_s)
-        try:
-            self.files.make_folders(self.layout.leases)
-            self.files.create_file(path, canonical_json(lease.model_dump(mode="json")), durable=False)
-        except (OSError, StoreError):
-            yield
-            return
-        try:
-            condemned.check_release(self.files, self.layout, release.name)
-            yield
-        finally:
-            with suppress(OSError, StoreError):
-                self.files.remove(path)
+        return hold_lease(self.files, self.layout, release.name, self.settings.lease_s)
 
     # Inside
 
