@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,24 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from pageindex_local.errors import SettingsError, reading_problem
 from pageindex_local.query.analyse import Question, QuestionWord
+from pageindex_local.query.patterns import SafePattern, compile_pattern
 from pageindex_local.query.words import is_stop_word, split_words
 
 ADDED_WEIGHT = 0.6  # of a word that a note adds, against 1 for a word that was asked
 _MAX_BYTES = 1_000_000
 _KEYS = {"when": "when", "look at": "look_at", "look_at": "look_at", "add": "add"}
 _KEY_LINE = re.compile(r"\s*(?:[-*]\s+)?\**(when|look[ _]at|add)\**\s*:\**\s*(.*)", re.IGNORECASE)
+_TABLE = re.compile(r"\s*\[\[\s*note\s*\]\]")
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*$")
 _ITEM = re.compile(r"/(?P<pattern>(?:[^/\\]|\\.)+)/|\"(?P<quoted>[^\"]+)\"|(?P<plain>[^,;]+)")
+
+
+class _BadEntry(ValueError):  # noqa: N818 - never leaves this module
+    """One entry of a rule that cannot be used."""
+
+    def __init__(self, entry: str, problem: str) -> None:
+        super().__init__(f"{entry} {problem}")
+        self.entry = entry
 
 
 class Note(BaseModel):
@@ -50,18 +61,18 @@ class Note(BaseModel):
         for entry in value:
             if _is_pattern(entry):
                 try:
-                    re.compile(entry[1:-1])
-                except re.error as error:
-                    raise ValueError(f"{entry} is no regular expression ({error})") from None
+                    compile_pattern(entry[1:-1])
+                except ValueError as error:
+                    raise _BadEntry(entry, str(error)) from None
             elif not split_words(entry):
-                raise ValueError(f"{entry!r} has no words")
+                raise _BadEntry(entry, "has no words")
         return value
 
     def matches(self, question: str) -> bool:
         """Whether the rule is about a question: words are compared whole and case folded."""
         words = f" {' '.join(split_words(question))} "
         return any(
-            bool(re.search(entry[1:-1], question[:2_000], re.IGNORECASE))
+            _compiled(entry[1:-1]).is_in(question)
             if _is_pattern(entry)
             else f" {' '.join(split_words(entry))} " in words
             for entry in self.when
@@ -106,14 +117,18 @@ def read_notes(path: Path) -> tuple[Note, ...]:
             next_step="See docs/answers.md; notes in Markdown end in .md.",
         ) from None
     notes = []
-    for number, entry in enumerate(entries, 1):
+    lines = text.splitlines()
+    for number, (start, entry) in enumerate(entries, 1):
         try:
             notes.append(Note.model_validate({"name": f"note {number}", **entry}))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
+            faulty = first["ctx"]["error"].entry if isinstance(first.get("ctx", {}).get("error"), _BadEntry) else where
+            problem = first["msg"].removeprefix("Value error, ")
             raise SettingsError(
-                f"note {number} ({entry.get('name', 'no name')}): {where}: {first['msg']}",
+                f"line {_line_of(lines, start, faulty)}, note {number} ({entry.get('name', 'no name')}): "
+                f"{where}: {problem}",
                 subject=str(path),
                 next_step="A note has `when`, and `look_at`, `add` or `text`; see docs/answers.md.",
             ) from None
@@ -139,18 +154,35 @@ def apply_notes(question: Question, notes: Sequence[Note]) -> MatchedNotes:
 
 
 def _is_pattern(entry: str) -> bool:
-    return len(entry) > 2 and entry.startswith("/") and entry.endswith("/") and "/" in entry[2:]
+    return len(entry) > 2 and entry.startswith("/") and entry.endswith("/")
 
 
-def _toml_entries(text: str) -> list[dict[str, Any]]:
+@lru_cache(maxsize=1_000)
+def _compiled(source: str) -> SafePattern:
+    return compile_pattern(source)
+
+
+def _line_of(lines: Sequence[str], start: int, value: object) -> int:
+    """The line, from 1, that a fault of a rule stands on: the first from its beginning on that holds the value."""
+    holding = (place for place in range(start, len(lines)) if isinstance(value, str) and value in lines[place])
+    return 1 + next(holding, start)
+
+
+def _toml_entries(text: str) -> list[tuple[int, dict[str, Any]]]:
+    """Each rule with the line that it begins at, from 0."""
     data = tomllib.loads(text)
     entries = data.pop("note", [])
     if data or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise tomllib.TOMLDecodeError("only [[note]] tables are expected")
-    return entries
+    starts = [place for place, line in enumerate(text.splitlines()) if _TABLE.match(line)]
+    if len(starts) != len(entries):  # written as an array, or a text that looks like the head of a table
+        starts = [0] * len(entries)
+    return list(zip(starts, entries, strict=True))
 
 
-def _markdown_entries(text: str) -> list[dict[str, Any]]:
+def _markdown_entries(text: str) -> list[tuple[int, dict[str, Any]]]:
+    """Each rule with the line of its heading, from 0."""
+    starts: list[int] = []
     entries: list[dict[str, Any]] = []
     prose: list[str] = []
 
@@ -159,10 +191,11 @@ def _markdown_entries(text: str) -> list[dict[str, Any]]:
             entries[-1]["text"] = " ".join(" ".join(prose).split())
         prose.clear()
 
-    for line in text.splitlines():
+    for place, line in enumerate(text.splitlines()):
         heading, key_line = _HEADING.match(line), _KEY_LINE.match(line)
         if heading:
             close()
+            starts.append(place)
             entries.append({"name": heading.group(1)})
         elif key_line and entries:
             key = _KEYS[key_line.group(1).casefold()]
@@ -170,7 +203,8 @@ def _markdown_entries(text: str) -> list[dict[str, Any]]:
         elif entries:
             prose.append(line)
     close()
-    return [entry for entry in entries if len(entry) > 2]  # a heading with text alone is a title of the file
+    found = zip(starts, entries, strict=True)
+    return [(start, entry) for start, entry in found if len(entry) > 2]  # with text alone it is a title of the file
 
 
 def _split_items(text: str) -> list[str]:

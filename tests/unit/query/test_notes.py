@@ -49,9 +49,11 @@ def test_read_notes_of_either_form_gives_the_same_rules(tmp_path: Path, name: st
     ("text", "words"),
     [
         ("[[note]]\nname = 'a'\n", "when"),
-        ("[[note]]\nwhen = ['/(/']\n", "no regular expression"),
-        ("[[note]]\nwhen = ['?']\n", "no words"),
-        ("[[note]]\nwhen = ['x']\nlookat = ['y']\n", "note 1.*lookat"),
+        ("[[note]]\nwhen = ['/(/']\n", "notes.toml: line 2, note 1 .*no regular expression"),
+        ("[[note]]\nwhen = ['?']\n", "line 2.*no words"),
+        ("[[note]]\nwhen = ['x']\n\n[[note]]\nwhen = ['y',\n'/(?=z)/']\n", "line 6, note 2 .*do not know.*[(][?]=z"),
+        ("[[note]]\nwhen = ['x']\nlookat = ['y']\n", "line 3, note 1.*lookat"),
+        ("note = [{when = ['x']}, {add = ['y']}]\n", "line 1, note 2.*when"),
         ("[other]\n", "note"),
         ("[[note]\n", "cannot be read as TOML"),
     ],
@@ -60,6 +62,12 @@ def test_read_notes_of_another_form_says_where(tmp_path: Path, text: str, words:
     (tmp_path / "notes.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingsError, match=words):
         read_notes(tmp_path / "notes.toml")
+
+
+def test_read_notes_in_markdown_names_the_line_of_a_bad_rule(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text(MARKDOWN + "\n## lease\nadd: rent\nwhen: lease, /(/\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"notes.md: line 15, note 2 \(lease\): when: /\(/ is no regular"):
+        read_notes(tmp_path / "notes.md")
 
 
 @pytest.mark.parametrize(
