@@ -10,7 +10,7 @@ from pageindex_local.errors import EngineUnavailableError
 from pageindex_local.llm.base import OnText, TextModel
 from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.answer import WrittenAnswer, write_answer
-from pageindex_local.query.conversation import Turn, resolve_question
+from pageindex_local.query.conversation import Turn, resolve_question, weigh_carried
 from pageindex_local.query.find import Findings, find_pages
 from pageindex_local.query.notes import MatchedNotes, Note, apply_notes
 from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
@@ -136,7 +136,7 @@ def _find(
     missing: str,
 ) -> _Asked:
     resolved = resolve_question(question, history, model, trace)
-    matched = apply_notes(analyse_question(resolved), notes)
+    matched = apply_notes(weigh_carried(analyse_question(resolved), question, history), notes)
     if matched.notes:
         with trace.step("notes") as details:
             details["matched"] = [note.name for note in matched.notes]

@@ -7,6 +7,7 @@ numbers replaced; a capable model may rewrite instead, in words of the conversat
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -19,6 +20,7 @@ from pageindex_local.query.trace import Trace
 from pageindex_local.query.words import is_stop_word, split_words
 
 REWRITE_PROMPT_VERSION = 1
+CARRIED_SHARE = 0.5
 _TURNS_READ = 3  # by the model that rewrites
 _REWRITE_TOKENS = 80
 _FEW_WORDS = 6  # a longer question that holds a pronoun usually says itself what it is about
@@ -140,6 +142,23 @@ def carry_on(question: str, earlier: str) -> str:
     if own <= slots and carried != earlier:
         return carried
     return f"{_as_question(question)} {carried}"
+
+
+def weigh_carried(question: Question, asked: str, history: Sequence[Turn]) -> Question:
+    """A question that carries an earlier one behind it, so weighed that what is asked now decides.
+
+    All words carried on count together at most `CARRIED_SHARE` of what is asked, and none of their pairs: a long
+    question before a short one would find its own pages again. Others come back as they are.
+    """
+    own = analyse_question(asked)
+    opening = _as_question(asked)
+    if not history or question.text == opening or not question.text.startswith(f"{opening} "):
+        return question
+    kept = {word.word for word in own.words}
+    weights = [sum(word.weight for word in question.words if (word.word in kept) is is_own) for is_own in (True, False)]
+    factor = min(1.0, CARRIED_SHARE * weights[0] / (weights[1] or 1.0))
+    words = tuple(word if word.word in kept else replace(word, weight=factor * word.weight) for word in question.words)
+    return replace(question, words=words, pairs=own.pairs)
 
 
 def _replace_slots(earlier: str, old: Question, new: Question) -> str:

@@ -6,12 +6,14 @@ import pytest
 from pageindex_local.errors import ModelError, SettingsError
 from pageindex_local.llm.fakes import FunctionModel
 from pageindex_local.query import Trace, Turn, answer, retrieve
+from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.conversation import (
     append_turn,
     carry_on,
     is_follow_up,
     read_conversation,
     resolve_question,
+    weigh_carried,
 )
 from pageindex_local.settings import read_settings
 from tests.unit.query.indexes import HARBOUR, publish
@@ -98,6 +100,31 @@ def test_retrieve_in_a_conversation_finds_what_was_meant(tmp_path: Path) -> None
     assert within.question == "And for each vessel?"
     assert within.asked_as == f"And for each vessel? {FEE}"
     assert alone.asked_as == ""
+
+
+@pytest.mark.parametrize(("follow_up", "said"), [("And buoys?", "buoys"), ("What about the ropes?", "Ropes on the")])
+def test_answer_to_a_short_follow_up_is_not_the_earlier_one(tmp_path: Path, follow_up: str, said: str) -> None:
+    store, _ = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    earlier = "Which mooring fee in crowns does every vessel pay for each night?"
+    first = answer(earlier, store, settings=SETTINGS)
+    result = answer(follow_up, store, settings=SETTINGS, history=[Turn(question=earlier, answer=first.answer)])
+    assert "45 crowns" in first.citations[0].quote
+    assert said in result.citations[0].quote
+
+
+def test_weigh_carried_lets_the_earlier_words_count_half_of_the_new_ones() -> None:
+    asked = "And for fishing boats?"
+    weighed = weigh_carried(analyse_question(carry_on(asked, FEE)), asked, TURNS)
+    own = {word.word: word.weight for word in weighed.words if word.word in ("fishing", "boats")}
+    assert own == {"fishing": 1.0, "boats": 1.0}
+    assert sum(word.weight for word in weighed.words) - 2 == pytest.approx(0.5 * 2)
+    assert ("mooring", "fee") not in weighed.pairs
+
+
+def test_weigh_carried_leaves_questions_that_stand_alone() -> None:
+    for text in (FEE, "How high is the mooring fee for fishing boats?"):
+        question = analyse_question(text)
+        assert weigh_carried(question, text, TURNS) is weigh_carried(question, "And boats?", TURNS) is question
 
 
 def test_answer_prompt_holds_the_conversation(tmp_path: Path) -> None:
