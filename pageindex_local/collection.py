@@ -31,6 +31,7 @@ from pageindex_local.renames import find_renamed_away
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release, VersionRef
+from pageindex_local.unreadable import NOT_TRIED, read_unreadable, remember_unreadable
 
 # Above this the assets of a document cost more than they show: Dagster adds about half a second to each.
 MANY_DOCUMENTS = 100
@@ -112,10 +113,11 @@ def build_collection(
 ) -> CollectionReport:
     """Build what changed and publish it as one release.
 
-    A document that fails is reported and its last good version stays; the others are published. Where nothing changed,
-    no release is made and neither the model nor a parser is started. A version that an interrupted build wrote, and
-    that today's source and settings would give again, is published as it is. `bulk_builder` builds in place of
-    `builder` where there are more than `MANY_DOCUMENTS` to build.
+    A document that fails is reported and its last good version stays; the others are published. One that could not be
+    read is noted (`unreadable`), and reported again without another try while its bytes and the settings stay. Where
+    nothing changed, no release is made and neither the model nor a parser is started. A version that an interrupted
+    build wrote, and that today's source and settings would give again, is published as it is. `bulk_builder` builds in
+    place of `builder` where there are more than `MANY_DOCUMENTS` to build.
 
     Raises:
         SourceError: an input is missing, or there is no document at all.
@@ -124,12 +126,16 @@ def build_collection(
     started = time.monotonic()
     current = store.current()
     fingerprint = make_fingerprint(settings, model)
-    planned = plan_collection(scope, current, settings.parse, fingerprint, store=store, progress=progress)
+    known = read_unreadable(store, settings.parse)
+    planned = plan_collection(
+        scope, current, settings.parse, fingerprint, store=store, unreadable=known, is_build=True, progress=progress
+    )
     work = sum(entry.is_change and entry.source is not None for entry in planned)
     if bulk_builder is not None and work > MANY_DOCUMENTS:
         builder = bulk_builder
     changes: dict[str, VersionRef | None] = {}
     reports = []
+    failed = []
     done = 0
     renamed_away = cache(lambda: find_renamed_away(store))
     for entry in planned:
@@ -141,7 +147,12 @@ def build_collection(
         reports.append(report)
         if report.is_changed:
             changes[entry.doc_key] = ref
+        elif report.error is not None and entry.source is not None:
+            failed.append((entry.source, report.error))
     progress.leave_documents()
+    looked_at = set(known.entries) if scope.is_whole else {entry.doc_key for entry in planned}
+    still = {entry.doc_key for entry in planned if entry.is_known}
+    remember_unreadable(store, settings.parse, known, failed, forget=looked_at - still)
     release = current
     if changes:
         release = store.publish(changes, expected_parent=None if current is None else current.name)
@@ -174,7 +185,8 @@ def _build_planned(
     if entry.action is Action.REMOVE:
         return DocumentReport(entry.doc_id, entry.action), None
     if entry.source is None:
-        return replace(kept, error=entry.error, nodes_reused=0), None
+        warnings = (NOT_TRIED,) if entry.is_known else ()
+        return replace(kept, error=entry.error, nodes_reused=0, warnings=warnings), None
     started = time.monotonic()
     try:
         built = find_written(entry) if find_written is not None and entry.renamed_from is None else None
@@ -243,7 +255,7 @@ def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Sco
         with suppress(IndexNotFoundError):
             if store.open_version(doc_key, version_id).manifest.parent_version == live:
                 changes[doc_key] = store.version_ref(doc_key, version_id)
-    if not scope.keep_missing and any(path.is_dir() for path in scope.inputs):
+    if not scope.keep_missing and scope.is_whole:
         there = {make_doc_key(file.doc_id) for file in find_sources(scope.inputs, exclude=scope.exclude)}
         if there:
             changes |= {doc_key: None for doc_key in pinned if doc_key not in there}

@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from pageindex_local.build import BuildJob, Fingerprint, build_document
-from pageindex_local.errors import EmptySourceError, PageindexError
+from pageindex_local.errors import EmptySourceError, EncryptedSourceError, PageindexError, SourceLimitError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.fakes import ExtractiveModel
 from pageindex_local.llm.lazy import LazyModel, guess_strength
@@ -21,6 +21,9 @@ from pageindex_local.settings import ParseSettings, Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, ReleaseEntry, VersionDraft
+from pageindex_local.unreadable import UNCHANGED, Unreadable
+
+_NOTHING_KNOWN = Unreadable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +32,19 @@ class Scope:
 
     A folder among the inputs is the collection's root: documents of the release that it no longer holds are removed,
     unless `keep_missing`. Where only files are given, the release's other documents stay. `force` builds again what has
-    not changed.
+    not changed. With `has_passwords` encrypted documents that could not be read are tried again.
     """
 
     inputs: tuple[Path, ...]
     exclude: tuple[str, ...] = ()
     keep_missing: bool = False
     force: bool = False
+    has_passwords: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the inputs say which documents there are, and not only some of them."""
+        return any(path.is_dir() for path in self.inputs)
 
 
 class Action(StrEnum):
@@ -52,7 +61,8 @@ class Action(StrEnum):
 class PlannedDocument:
     """What is to be done about one document and why. `source` is there for ADD and REBUILD, `error` for FAIL.
 
-    `renamed_from` is the release's entry of a document that is gone and that this new one goes on with.
+    `renamed_from` is the release's entry of a document that is gone and that this new one goes on with. `is_known` says
+    of a failure that an earlier build met it with the same bytes and settings: this one does not read them again.
     """
 
     doc_id: str
@@ -63,6 +73,7 @@ class PlannedDocument:
     parent_version: str | None = None
     error: PageindexError | None = None
     renamed_from: ReleaseEntry | None = None
+    is_known: bool = False
 
     def job(self, store: IndexStore) -> BuildJob:
         """The work of ADD and REBUILD, as the next version."""
@@ -84,11 +95,15 @@ def plan_collection(
     fingerprint: Fingerprint,
     *,
     store: IndexStore | None = None,
+    unreadable: Unreadable = _NOTHING_KNOWN,
+    is_build: bool = False,
     progress: Progress = NO_PROGRESS,
 ) -> list[PlannedDocument]:
     """What a build would do, document by document in order of `doc_id`. Reads and hashes every source.
 
-    With a `store`, new documents are compared with those that are gone, to find the renamed ones.
+    With a `store`, new documents are compared with those that are gone, to find the renamed ones. `unreadable` is what
+    earlier builds could not read: it fails again. But where the reason was a limit of time, memory or size, which may
+    have been a matter of the moment, a build (`is_build`) tries again.
 
     Raises:
         SourceError: an input is missing, or no document was found at all (nothing is removed then).
@@ -103,10 +118,11 @@ def plan_collection(
     progress.start("comparing sources", len(files))
     planned = []
     for file in files:
-        planned.append(_plan_document(file, current, settings, fingerprint, force=scope.force))
+        entry = _plan_document(file, current, settings, fingerprint, force=scope.force)
+        planned.append(_fail_again(entry, scope, unreadable, is_build=is_build))
         progress.advance()
     progress.finish()
-    if current is not None and not scope.keep_missing and any(path.is_dir() for path in scope.inputs):
+    if current is not None and not scope.keep_missing and scope.is_whole:
         there = {entry.doc_key for entry in planned}
         planned += [
             PlannedDocument(entry.doc_id, doc_key, Action.REMOVE, "is no longer in the folder")
@@ -116,6 +132,18 @@ def plan_collection(
         if store is not None:
             planned = _link_renamed(planned, current, store, settings)
     return sorted(planned, key=lambda entry: entry.doc_id)
+
+
+def _fail_again(entry: PlannedDocument, scope: Scope, unreadable: Unreadable, *, is_build: bool) -> PlannedDocument:
+    """The same work, or a failure where an earlier build met one that another try would meet again."""
+    if entry.source is None or not entry.is_change or scope.force:
+        return entry
+    error = unreadable.find(entry.source)
+    if error is None or (isinstance(error, EncryptedSourceError) and scope.has_passwords):
+        return entry
+    if isinstance(error, SourceLimitError) and is_build:
+        return entry
+    return replace(entry, action=Action.FAIL, reason=UNCHANGED, source=None, error=error, is_known=True)
 
 
 def _link_renamed(

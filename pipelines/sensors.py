@@ -12,6 +12,7 @@ from pageindex_local.errors import SourceError
 from pageindex_local.ids import hash_parts
 from pageindex_local.parsing.sources import SourceFile, find_sources
 from pageindex_local.planning import Action, PlannedDocument, plan_collection
+from pageindex_local.unreadable import read_unreadable
 from pipelines.jobs import index_document, publish_release
 from pipelines.partitions import requests_to_add
 from pipelines.resources import Workspace, WorkspaceSettings
@@ -86,7 +87,9 @@ def plan_workspace(workspace: Workspace) -> tuple[list[PlannedDocument], str, st
     """What there is to do, the fingerprint of today's builds, and the name of the current release."""
     current = workspace.store.current()
     fingerprint = workspace.fingerprint()
-    planned = plan_collection(workspace.scope, current, workspace.settings.parse, fingerprint, store=workspace.store)
+    store, parse = workspace.store, workspace.settings.parse
+    unreadable = read_unreadable(store, parse)
+    planned = plan_collection(workspace.scope, current, parse, fingerprint, store=store, unreadable=unreadable)
     return planned, fingerprint.with_model, "none" if current is None else current.name
 
 

@@ -79,7 +79,12 @@ def build(
     ] = False,
     force: Annotated[bool, typer.Option("--force", metavar="", help="Build again what has not changed.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", metavar="", help="Change nothing; exit 10 where a build would change something.")
+        bool,
+        typer.Option(
+            "--check",
+            metavar="",
+            help="Change nothing; exit 10 where a build would change something, else as it would.",
+        ),
     ] = False,
     plan: Annotated[
         bool, typer.Option("--plan", metavar="", help="Change nothing; say what would be built and what it may cost.")
@@ -118,17 +123,27 @@ def build(
     from pageindex_local.parsing.parser_process import ParserProcess
     from pageindex_local.planning import Scope, estimate_document, plan_collection
     from pageindex_local.store.index import IndexStore
+    from pageindex_local.unreadable import read_unreadable
 
     store = IndexStore(index, collection, settings.store)
     cache_file = store.work_folder / "completions.sqlite"
     local_model = open_lazily(settings.model, cache_file) if may_use_model(settings) else None
-    scope = Scope(tuple(source), tuple(exclude or ()), keep_missing=keep_missing, force=force)
-    parser = ParserProcess(read_passwords(password_file))
+    passwords = read_passwords(password_file)
+    scope = Scope(
+        tuple(source), tuple(exclude or ()), keep_missing=keep_missing, force=force, has_passwords=bool(passwords)
+    )
+    parser = ParserProcess(passwords)
     if check or plan:
         with show_progress(quiet) as progress, parser:
             fingerprint = make_fingerprint(settings, local_model)
             planned = plan_collection(
-                scope, store.current(), settings.parse, fingerprint, store=store, progress=progress
+                scope,
+                store.current(),
+                settings.parse,
+                fingerprint,
+                store=store,
+                unreadable=read_unreadable(store, settings.parse),
+                progress=progress,
             )
             estimates = {}
             if plan:
@@ -138,7 +153,7 @@ def build(
                         estimates[entry.doc_id] = estimate_document(entry, store, settings, fingerprint, parser)
                     progress.advance()
         _show_plan(planned, estimates, as_json=as_json)
-        raise typer.Exit(WOULD_CHANGE if check and any(entry.is_change for entry in planned) else 0)
+        raise typer.Exit(_check_code(planned) if check else 0)
     with show_progress(quiet) as progress, contextlib.ExitStack() as stack:
         if local_model is not None:
             stack.callback(local_model.close)
@@ -157,6 +172,13 @@ def build(
     if not no_dagster and built > MANY_DOCUMENTS:
         hint(f"more than {MANY_DOCUMENTS} documents to build: the library built them alone, the result is the same")
     raise typer.Exit(report.exit_code)
+
+
+def _check_code(planned: Sequence["PlannedDocument"]) -> int:
+    """10 where a build would change something; else the code with which it would end."""
+    if any(entry.is_change for entry in planned):
+        return WOULD_CHANGE
+    return max((entry.error.exit_code for entry in planned if entry.error is not None), default=0)
 
 
 def _dagster_builder(
@@ -297,8 +319,13 @@ def _show_plan(
         emit(
             f"{entry.action.value:8} {inert(entry.doc_id)}: {entry.reason}{_estimate_text(estimates.get(entry.doc_id))}"
         )
+    for entry in planned:
+        if entry.is_known:
+            hint(f"{entry.doc_id}: {entry.reason}")
     unchanged = sum(entry.action.value == "unchanged" for entry in planned)
-    emit(f"{plural(len(changes), 'document')} would change, {unchanged} unchanged")
+    failed = sum(entry.error is not None for entry in planned)
+    cannot = f", {failed} cannot be read" if failed else ""
+    emit(f"{plural(len(changes), 'document')} would change, {unchanged} unchanged{cannot}")
 
 
 def _estimate_json(draft: "VersionDraft | None") -> dict[str, int] | None:
