@@ -131,6 +131,8 @@ def evaluate(
         emit_json(result.model_dump(mode="json"))
     else:
         emit("\n".join(table_lines(result)))
+    for sentence in dict.fromkeys(warning for run in runs for warning in run.warnings):
+        hint(f"warning: {inert(sentence)}")
     for sentence in result.missed:
         hint(f"missed: {sentence}")
     if not answers and {"answers", "citations"} & {*at_least, *at_most}:

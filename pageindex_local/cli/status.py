@@ -16,7 +16,7 @@ from pageindex_local.cli.options import (
     load_settings,
 )
 from pageindex_local.inert_text import inert
-from pageindex_local.wording.plain import plural, size_text
+from pageindex_local.wording.plain import pages_heading, plural, size_text
 
 if TYPE_CHECKING:
     from pageindex_local.store import IndexStore
@@ -106,7 +106,7 @@ def _show(
         return
     documents = sorted(release.documents.values(), key=lambda entry: entry.doc_id)
     emit(
-        f"{inert(name)}: release {release.name} of {release.created_at[:16].replace('T', ' ')} UTC, "
+        f"{inert(name)}: release {release.name} of {release.created_at[:16].replace('T', ' ')} UTC\n"
         f"{plural(len(documents), 'document')}, {plural(count, 'release')} kept, {size_text(size_bytes)}"
     )
     from rich.table import Table
@@ -115,7 +115,7 @@ def _show(
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", expand=True)
     table.add_column("document", overflow="fold", min_width=14, ratio=1)
     table.add_column("version", no_wrap=True)
-    table.add_column("pages", justify="right", no_wrap=True)
+    table.add_column(pages_heading(entry.media_type for entry in documents), justify="right", no_wrap=True)
     table.add_column("nodes", justify="right", no_wrap=True)
     table.add_column("about", overflow="ellipsis", no_wrap=True, ratio=1)
     for entry in documents:

@@ -24,7 +24,7 @@ from pageindex_local.cli.options import (
 )
 from pageindex_local.errors import SettingsError
 from pageindex_local.inert_text import inert
-from pageindex_local.wording.plain import place_text, size_text, title_text
+from pageindex_local.wording.plain import place_text, plural, size_text, title_text, unit_of_pages
 
 if TYPE_CHECKING:
     from pageindex_local.records import SectionTree
@@ -107,8 +107,8 @@ def text_lines(stored: "StoredVersion", *, depth: int, summaries: bool) -> list[
     """The tree drawn with lines, one node a line; ranges at the end."""
     manifest, tree = stored.manifest, stored.tree()
     counts = manifest.counts
-    unit = "pages" if manifest.has_pages else "blocks"
-    lines = [f"{inert(manifest.doc_id)}  {manifest.version_id}  {counts.pages:,} {unit}, {counts.nodes:,} nodes"]
+    sizes = f"{plural(counts.pages, unit_of_pages(manifest.media_type))}, {plural(counts.nodes, 'node')}"
+    lines = [f"{inert(manifest.doc_id)}  {manifest.version_id}  {sizes}"]
     if tree.description:
         lines.append(inert(tree.description))
     last_child = _last_children(tree)

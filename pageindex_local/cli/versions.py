@@ -25,7 +25,7 @@ from pageindex_local.cli.options import (
 from pageindex_local.errors import IndexNotFoundError, SettingsError
 from pageindex_local.inert_text import inert
 from pageindex_local.wording.differences import change_lines, count_words, diff_json, markdown_lines, node_json, tell
-from pageindex_local.wording.plain import count_text, place_text, plural
+from pageindex_local.wording.plain import count_text, place_text, plural, unit_of_pages
 
 if TYPE_CHECKING:
     from pageindex_local.store import IndexStore, StoredVersion
@@ -113,7 +113,7 @@ def _history_lines(entry: "HistoryEntry", version: "StoredVersion") -> list[str]
         in_a_row = int(names[-1]) - int(names[0]) == len(names) - 1
         shown = f"{'' if in_a_row else f'{len(names)} '}releases {names[0]} to {names[-1]}"
     tokens = entry.usage.input_tokens + entry.usage.output_tokens
-    unit = "page" if version.manifest.has_pages else "block"
+    unit = unit_of_pages(version.manifest.media_type)
     figures = [plural(entry.pages, unit), plural(entry.nodes, "node"), plural(entry.usage.model_calls, "call")]
     if tokens:
         figures.append(f"{count_text(tokens)} tokens")

@@ -46,13 +46,14 @@ class Figures(_Record):
 
 
 class Run(_Record):
-    """One side: what was asked, and every outcome."""
+    """One side: what was asked, and every outcome. `warnings` are sentences about questions that cannot be measured."""
 
     name: str
     release: str
     model: str
     figures: Figures
     outcomes: tuple[Outcome, ...]
+    warnings: tuple[str, ...] = ()
 
 
 class Pair(_Record):

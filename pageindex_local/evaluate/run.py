@@ -19,6 +19,7 @@ from pageindex_local.query.records import Answer, Retrieval
 from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
+from pageindex_local.wording.plain import plural, unit_of_pages
 
 FIGURE_NAMES = (
     *(f"recall@{k}" for k in CUTOFFS),
@@ -88,7 +89,26 @@ def run_questions(
         model=_model_name(subject.model),
         figures=total_figures(outcomes),
         outcomes=tuple(outcomes),
+        warnings=find_missing_pages(questions, subject.release, doc_ids),
     )
+
+
+def find_missing_pages(
+    questions: Sequence[EvidenceQuestion], release: Release, doc_ids: Mapping[str, str]
+) -> tuple[str, ...]:
+    """One sentence for each question whose evidence lies beyond the end of its document: it can never be found."""
+    warnings = []
+    for question in questions:
+        found = release.find(doc_ids.get(question.question_id, ""))
+        missing = [] if found is None else [page for page in question.evidence_pages if page > found[1].pages]
+        if found is not None and missing:
+            unit = unit_of_pages(found[1].media_type)
+            pages = plural(len(missing), f"evidence {unit}")
+            warnings.append(
+                f"question {question.question_id}: {pages} beyond the end ({', '.join(map(str, missing))}); "
+                f"{found[1].doc_id} has {plural(found[1].pages, unit)} in release {release.name}"
+            )
+    return tuple(warnings)
 
 
 def match_documents(questions: Sequence[EvidenceQuestion], release: Release) -> dict[str, str]:

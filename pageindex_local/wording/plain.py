@@ -1,14 +1,25 @@
 """Counts, sizes, places and titles as people read them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from pageindex_local.inert_text import inert
-from pageindex_local.records import Node
+from pageindex_local.records import MediaType, Node
 
 
 def plural(count: int, noun: str, many: str = "") -> str:
     """A count with its noun: `1 page`, `2 pages`, `1,158 pages`."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def unit_of_pages(media_type: MediaType) -> str:
+    """What the pages of a document are called: `page`, or `block` where it is text that nobody paginated."""
+    return "page" if media_type is MediaType.PDF else "block"
+
+
+def pages_heading(media_types: Iterable[MediaType]) -> str:
+    """The heading of a column that counts pages: `pages`, `blocks`, or both, one a line."""
+    units = sorted({f"{unit_of_pages(media_type)}s" for media_type in media_types}, reverse=True)
+    return ",\n".join(units) or "pages"
 
 
 def size_text(size_bytes: int) -> str:

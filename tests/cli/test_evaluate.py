@@ -6,7 +6,7 @@ import pytest
 from tests.cli.conftest import GUIDE, Runner
 
 # A Markdown document has one block a heading: "Fees" is the third of the guide, "Grease" the second of the notes.
-QUESTIONS = [
+QUESTIONS: list[dict[str, object]] = [
     {
         "question_id": "fee", "question": "How much is the fee for one night?", "doc_name": "guide",
         "evidence_pages": [3], "answer": "nine crowns",
@@ -50,6 +50,24 @@ def test_evaluate_below_a_threshold_exits_11_and_says_which(evaluate: Runner) ->
     assert "calls is" in done.err
     assert "recall@1" not in done.err
     assert evaluate("--min", "recall@1=1").code == 0
+
+
+def test_evaluate_with_evidence_beyond_the_end_warns(run: Runner, build: Runner, index: Path, tmp_path: Path) -> None:
+    build()
+    file = tmp_path / "late.jsonl"
+    late = [{**QUESTIONS[0], "evidence_pages": [3, 40, 41]}, QUESTIONS[1]]
+    file.write_text("\n".join(map(json.dumps, late)), encoding="utf-8")
+    done = run("evaluate", file, "--index", index, "--model", "fake", "--settings-b", "configs/default.toml")
+    (document,) = [
+        entry
+        for entry in run("status", "--index", index, "--json").json["collections"][0]["documents"]
+        if entry["doc_id"] == "guide.md"
+    ]
+    sentence = f"question fee: 2 evidence blocks beyond the end (40, 41); guide.md has {document['pages']} blocks"
+    assert done.code == 0
+    assert done.err.count(sentence) == 1
+    (only,) = run("evaluate", file, "--index", index, "--model", "fake", "--json").json["runs"]
+    assert [warning.startswith(sentence) for warning in only["warnings"]] == [True]
 
 
 def test_evaluate_against_a_worse_release_lists_what_was_lost(evaluate: Runner, build: Runner, folder: Path) -> None:
