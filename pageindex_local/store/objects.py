@@ -18,7 +18,10 @@ from pageindex_local.store.copies import LocalCopies
 from pageindex_local.store.layout import temporary_name
 from pageindex_local.store.places import BucketPath
 
-CONDITIONS = "Use a service with conditional writes (Amazon S3, MinIO, R2, ...), or build in a folder and copy it."
+CONDITIONS = (
+    "Use a service with conditional writes (Amazon S3, MinIO, R2, Google Cloud Storage, Azure Blob Storage, ...), or "
+    "build in a folder and copy it."
+)
 
 
 class ConditionError(Exception):
@@ -219,14 +222,12 @@ class BucketFiles:
         return True
 
 
-def open_bucket(settings: StoreSettings) -> BucketFiles:
-    """The files of S3 buckets, with the credentials and the endpoint of the environment.
+def open_bucket(place: BucketPath, settings: StoreSettings) -> BucketFiles:
+    """The files of a bucket, with the credentials and the address of the service that the environment names.
 
     Raises:
         StoreError: the library is not installed, or the configuration of the environment cannot be used.
     """
-    from pageindex_local.store.s3 import open_s3  # noqa: PLC0415 - boto3 is an extra
-
     try:
         root = Path(settings.cache_folder).expanduser()
     except RuntimeError:
@@ -235,7 +236,17 @@ def open_bucket(settings: StoreSettings) -> BucketFiles:
             subject=settings.cache_folder,
             next_step="Set HOME, or store.cache_folder in the configuration.",
         ) from None
-    return BucketFiles(open_s3(), root, LocalCopies(root / "files", settings.cache_bytes))
+    return BucketFiles(_open_service(place), root, LocalCopies(root / "files", settings.cache_bytes))
+
+
+def _open_service(place: BucketPath) -> Bucket:
+    if place.scheme == "s3":
+        from pageindex_local.store.s3 import open_s3  # noqa: PLC0415 - boto3 is an extra
+
+        return open_s3()
+    from pageindex_local.store.clouds import open_cloud  # noqa: PLC0415 - obstore is an extra
+
+    return open_cloud(place)
 
 
 def _place(path: Path) -> BucketPath:
