@@ -32,6 +32,7 @@ class ModelEntry(BaseModel):
     Python package `package`. `sha256` is empty only for a file given by path, which is then taken as it is.
     `convert_to` is the llama.cpp file type it is converted to once, before it is run. `template_variables` go to the
     chat template; `answer_prefix` is put after it, where a model needs it to answer without thinking first.
+    `question_prefix` and `passage_prefix` are what an embedding model was trained to see before each ("query: ").
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -48,6 +49,8 @@ class ModelEntry(BaseModel):
     convert_to: str = ""
     template_variables: dict[str, str | bool | int] = {}
     answer_prefix: str = ""
+    question_prefix: str = ""
+    passage_prefix: str = ""
     folder: Path = Path()
 
     @model_validator(mode="after")

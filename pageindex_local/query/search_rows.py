@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pageindex_local.ids import hash_parts, normalise_text
@@ -252,18 +253,38 @@ def _count_mentions(
             connection.execute("UPDATE page SET mentions = ? WHERE page_row = ?", (best, first_row + offset))
 
 
-def _add_passages(connection: sqlite3.Connection, version: StoredVersion, row: int) -> int:
-    """Cut every leaf into passages of about `PASSAGE_WORDS` words; returns the next free row."""
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of one leaf as written: titles from the top down and its text, one a line; first and last line."""
+
+    node_id: str
+    titles: str
+    text: str
+    first_line: int
+    last_line: int
+
+
+def cut_passages(version: StoredVersion) -> Iterator[Passage]:
+    """The passages of a document, about `PASSAGE_WORDS` words of one leaf each, in the order of their rows."""
     tree = version.tree()
-    bounds = [(page.first_line, page.page_number) for page in version.pages()]
     numbers, texts = _plain_lines(version.pages())
     for leaf in tree.leaves():
-        titles = index_text("\n".join(tree.nodes[node_id].title for node_id in tree.path(leaf.node_id)))
-        for first_line, last_line, text in _cut_passages(leaf, numbers, texts):
-            connection.execute("INSERT INTO passage_text (rowid, titles, body) VALUES (?, ?, ?)", (row, titles, text))
-            pages = _page_of(bounds, first_line), _page_of(bounds, last_line)
-            connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (row, leaf.node_id, *pages))
-            row += 1
+        titles = "\n".join(tree.nodes[node_id].title for node_id in tree.path(leaf.node_id))
+        for first_line, last_line, text in _cut_leaf(leaf, numbers, texts):
+            yield Passage(leaf.node_id, titles, text, first_line, last_line)
+
+
+def _add_passages(connection: sqlite3.Connection, version: StoredVersion, row: int) -> int:
+    """Add every passage; returns the next free row."""
+    bounds = [(page.first_line, page.page_number) for page in version.pages()]
+    for number, passage in enumerate(cut_passages(version), row):
+        connection.execute(
+            "INSERT INTO passage_text (rowid, titles, body) VALUES (?, ?, ?)",
+            (number, index_text(passage.titles), index_text(passage.text)),
+        )
+        pages = _page_of(bounds, passage.first_line), _page_of(bounds, passage.last_line)
+        connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (number, passage.node_id, *pages))
+        row = number + 1
     return row
 
 
@@ -279,19 +300,19 @@ def _plain_lines(pages: Sequence[StoredPage]) -> tuple[list[int], list[str]]:
     return numbers, texts
 
 
-def _cut_passages(leaf: Node, numbers: Sequence[int], texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Passages of a leaf: first and last line, prepared text. An empty leaf gives one empty passage."""
+def _cut_leaf(leaf: Node, numbers: Sequence[int], texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
+    """Passages of a leaf: first and last line, text. An empty leaf gives one empty passage."""
     start, end = leaf.span
     gathered: list[str] = []
     words, first = 0, start
     for place in range(bisect_left(numbers, start), bisect_left(numbers, end)):
         size = len(texts[place].split())
         if words and words + size > PASSAGE_WORDS:
-            yield first, numbers[place] - 1, index_text("\n".join(gathered))
+            yield first, numbers[place] - 1, "\n".join(gathered)
             gathered, words, first = [], 0, numbers[place]
         gathered.append(texts[place])
         words += size
-    yield first, max(end - 1, start), index_text("\n".join(gathered))
+    yield first, max(end - 1, start), "\n".join(gathered)
 
 
 def _page_of(bounds: Sequence[tuple[int, int]], line: int) -> int:

@@ -3,7 +3,6 @@
 Which tokens are read when is decided in `llm.batching`; what is made of the logits in `llm.sampling`.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from pageindex_local.errors import ModelError, ModelFileError
 from pageindex_local.llm.batching import Job, Read, Scheduler, Share
 from pageindex_local.llm.llamacpp.native import clear_errors, last_error, native
 from pageindex_local.llm.llamacpp.vocabulary import GgufVocabulary
+from pageindex_local.llm.llamacpp.weights import load_weights
 from pageindex_local.llm.sampling import Consumer
 from pageindex_local.llm.threads import count_physical_cores
 from pageindex_local.settings import ModelSettings
@@ -42,16 +42,7 @@ class Context:
         self._model: Any = None
         self._context: Any = None
         self._batch: Any = None
-        clear_errors()
-        native.llama_backend_init()
-        parameters = native.llama_model_default_params()
-        parameters.n_gpu_layers = 0
-        # `make engine` leaves AMX out. A build from elsewhere may have it, and it is reached only by these buffers; on
-        # a processor that names AMX but may not use it the first such instruction ends the process.
-        parameters.use_extra_bufts = options.repack and b"AMX_INT8 = 1" not in native.llama_print_system_info()
-        self._model = native.llama_model_load_from_file(os.fsencode(weights), parameters)
-        if not self._model:
-            raise ModelFileError(f"llama.cpp cannot load it: {last_error()}", subject=str(weights))
+        self._model = load_weights(weights, repack=options.repack)
         if native.llama_model_has_encoder(self._model) or not native.llama_model_has_decoder(self._model):
             self.close()
             raise ModelFileError("is not a model that continues text", subject=str(weights))

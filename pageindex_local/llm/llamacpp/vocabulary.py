@@ -29,12 +29,15 @@ class GgufVocabulary:
         )
         self._pieces: dict[int, bytes] = {}
 
-    def tokenise(self, text: str, *, control: bool = False) -> list[int]:
-        """Tokens of a text without any added at its ends; with `control`, control tokens written out become such."""
+    def tokenise(self, text: str, *, control: bool = False, ends: bool = False) -> list[int]:
+        """Tokens of a text without any added at its ends; with `control`, control tokens written out become such.
+
+        With `ends`, the tokens that the model's metadata wants around a text are added.
+        """
         data = text.encode("utf-8", "replace")
         size = len(data) + 8
         buffer = (native.llama_token * size)()
-        count = native.llama_tokenize(self._pointer, data, len(data), buffer, size, False, control)
+        count = native.llama_tokenize(self._pointer, data, len(data), buffer, size, ends, control)
         if count < 0:
             raise ModelError(f"a text of {len(text)} characters cannot be tokenised")
         return list(buffer[:count])
