@@ -42,7 +42,7 @@ from pageindex_local.tree.mini_toc import MiniToc, build_mini_tocs, describe_deg
 from pageindex_local.tree.validate import check_tree
 
 # Raised whenever the same source and settings would give another tree, other ids, text or metadata than before.
-ALGORITHM_VERSION = 6
+ALGORITHM_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)

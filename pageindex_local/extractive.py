@@ -9,17 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from pageindex_local.sentences import split_sentences
+
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+(?:[.,]\d+)*")
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")  # scripts written without spaces
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_SENTENCE_END = re.compile(r"""(?:[.!?…]["'”’»)\]]*(?=\s)|[。！？][」』”’）]*)\s*""")
 _LINE_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-\u2010\u00ad]\n\s*(?=[^\W\d_])")
 _SPACES = re.compile(r"\s+")
-_ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[])(?:[^\W\d_]|e\.g|i\.e|cf|vs|etc|al|approx|resp|incl|fig|figs|tab|eq|eqs|sec|secs|ch|chap|vol|no|nos|"
-    r"pp?|ed|eds|dr|mr|mrs|ms|prof|st|jr|sr|inc|corp|ltd|co|u\.s|z\.b|bzw|ca|vgl|nr|abs|art)\.$",
-    re.IGNORECASE,
-)
 _FUNCTION_WORDS = frozenset(
     _SPACES.split(
         "about above after again against also although among another because been before being below between both "
@@ -53,22 +49,6 @@ def unwrap_lines(text: str) -> str:
     """Printed lines as running text: words divided at line ends joined, one line a paragraph (blank lines divide)."""
     paragraphs = (_LINE_HYPHEN.sub("", part) for part in _PARAGRAPH.split(text))
     return "\n".join(line for line in (_SPACES.sub(" ", part).strip() for part in paragraphs) if line)
-
-
-def split_sentences(text: str) -> list[str]:
-    """The sentences of running text as `unwrap_lines` gives it; a line break ends a sentence."""
-    sentences: list[str] = []
-    for paragraph in text.split("\n"):
-        start = 0
-        for end in _SENTENCE_END.finditer(paragraph):
-            following = paragraph[end.end() : end.end() + 1]
-            if following.islower() or (paragraph[end.start()] == "." and _is_abbreviation(paragraph, end.start())):
-                continue
-            sentences.append(paragraph[start : end.end()].strip())
-            start = end.end()
-        if start < len(paragraph):
-            sentences.append(paragraph[start:].strip())
-    return [sentence for sentence in sentences if sentence]
 
 
 def content_words(text: str) -> list[str]:
@@ -163,10 +143,6 @@ def cut_to_words(text: str, max_words: int) -> str:
         text = " ".join(words[:max_words]).rstrip(" ,;:-–") + "…"
     limit = 8 * max_words  # also bounds scripts without spaces and overlong tokens
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _is_abbreviation(paragraph: str, dot: int) -> bool:
-    return _ABBREVIATION.search(paragraph[max(dot - 12, 0) : dot + 1]) is not None
 
 
 def _prose_share(sentence: str) -> float:

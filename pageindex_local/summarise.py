@@ -7,12 +7,12 @@ What the model says is checked against the section; where it fails, the section'
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pageindex_local.extractive import split_sentences
 from pageindex_local.llm.base import Generation, GenerationRequest, TextModel
 from pageindex_local.llm.budget import fits
 from pageindex_local.llm.prompts import retry_request
 from pageindex_local.progress import Progress
 from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree, SummarySource
+from pageindex_local.sentences import split_sentences
 from pageindex_local.settings import SummarySettings
 from pageindex_local.summary_checks import find_summary_problems, tidy_summary
 from pageindex_local.summary_tasks import Summary, SummaryTask, description_task, leaf_task, parent_task

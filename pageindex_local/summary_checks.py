@@ -9,7 +9,8 @@ import unicodedata
 from collections import Counter
 from itertools import pairwise
 
-from pageindex_local.extractive import content_words, count_words, split_sentences, unwrap_lines
+from pageindex_local.extractive import content_words, count_words, unwrap_lines
+from pageindex_local.sentences import split_sentences
 from pageindex_local.tree.titles import clean_title
 
 MAX_SUMMARY_WORDS = 60

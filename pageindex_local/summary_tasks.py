@@ -13,13 +13,13 @@ from pageindex_local.extractive import (
     count_words,
     cut_to_words,
     rank_sentences,
-    split_sentences,
     unwrap_lines,
 )
 from pageindex_local.llm.base import GenerationRequest, TextModel
 from pageindex_local.llm.budget import cut_to_tokens, fits
 from pageindex_local.llm.prompts import description_request, leaf_summary_request, parent_summary_request
 from pageindex_local.records import Node, NodeKind, ParsedDocument, SectionTree, SummarySource
+from pageindex_local.sentences import split_sentences
 from pageindex_local.settings import SummarySettings
 from pageindex_local.tree.text import own_paragraphs
 from pageindex_local.tree.titles import clean_title, split_title

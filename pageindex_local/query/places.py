@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pageindex_local.extractive import count_words, split_sentences, unwrap_lines
+from pageindex_local.extractive import count_words, unwrap_lines
 from pageindex_local.ids import normalise_text
 from pageindex_local.query.words import is_stop_word, split_words
 from pageindex_local.records import Node
+from pageindex_local.sentences import split_sentences
 from pageindex_local.store.reader import StoredVersion
 
 DROP_EVERY = 3

@@ -9,15 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pageindex_local.query.citations import make_inert
+from pageindex_local.sentences import sentence_spans
 
-# Abbreviations that stand before a capital or a number without ending a sentence.
-_ABBREVIATIONS = (
-    "e.g i.e cf vs v no nos mr mrs ms dr prof st fig figs sec secs eq ch p pp vol ed approx ca al inc corp co ltd u.s "
-    "u.k jr sr dept est jan feb mar apr jun jul aug sept sep oct nov dec"
-)
-_ABBREVIATED = frozenset(_ABBREVIATIONS.split())
-_SENTENCE_END = re.compile(r"(?<=[.?!。？！])[\"'”’)\]]*\s+(?=[^\Wa-z]|[\"'“‘(\[]|/\w|[•◦▪\u2013-]\s)|(?<=[。？！])")
-_LAST_WORD = re.compile(r"(?:^|[\s(\[\"'“‘])([^\s(\[\"'“‘]+)\.$")
 _NUMBERED = re.compile(
     r"(?:(?:\d{1,3}|[A-Z])(?:\.\d{1,3})+\.?|(?:\d{1,2}|[A-Z])\.|(?:Chapter|Section|Part|Appendix|Annex|Article|Item|Note)"
     r"\s+[\dA-Z][\w.]*[.:]?)\s+(?=[\"'“(/]?\w)",
@@ -98,22 +91,6 @@ def ends_sentence(text: str) -> bool:
     return text.rstrip("\"'”’)]").endswith((".", "?", "!", "。", "？", "！"))
 
 
-def split_sentences(text: str) -> list[tuple[int, int]]:
-    """Where the sentences of a running text start and end, half open; abbreviations and initials end none."""
-    spans = []
-    start = 0
-    for match in _SENTENCE_END.finditer(text):
-        found = _LAST_WORD.search(text[start : match.end()].rstrip("\"'”’)] "))
-        word = found.group(1) if found else ""
-        if found and (word.casefold() in _ABBREVIATED or (len(word) == 1 and word.isalpha() and word.isupper())):
-            continue
-        spans.append((start, match.end()))
-        start = match.end()
-    if text[start:].strip():
-        spans.append((start, len(text)))
-    return spans
-
-
 def _is_heading(text: str, before: str, after: str, width: int) -> bool:
     """A numbered title, or a short line between the end of a sentence and the beginning of the next."""
     words = text.split()
@@ -149,7 +126,7 @@ def _sentences(page_number: int, run: Sequence[tuple[int, str]], block: int) -> 
         position += len(line) + 1
         ends.append(position)
     segments = []
-    for start, end in split_sentences(text):
+    for start, end in sentence_spans(text):
         sentence = text[start:end].strip()
         if sentence:
             first = min(bisect_right(ends, start), len(run) - 1)

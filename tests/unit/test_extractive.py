@@ -1,7 +1,5 @@
 import time
 
-import pytest
-
 from pageindex_local.extractive import (
     best_sentence,
     choose_sentences,
@@ -9,7 +7,6 @@ from pageindex_local.extractive import (
     count_words,
     cut_to_words,
     rank_sentences,
-    split_sentences,
     unwrap_lines,
 )
 
@@ -25,25 +22,6 @@ x = y; z += 1
 
 def test_unwrap_lines_joins_divided_words_and_keeps_paragraphs() -> None:
     assert unwrap_lines("one pack-\nage and\nmore\n\ntwo  three\n") == "one package and more\ntwo three"
-
-
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        ("See Fig. 3 for it. Then go on.", ["See Fig. 3 for it.", "Then go on."]),
-        ("Use e.g. Debian here. Done.", ["Use e.g. Debian here.", "Done."]),
-        ("It costs 3.50 euros. Cheap.", ["It costs 3.50 euros.", "Cheap."]),
-        ("He said “stop.” She did.", ["He said “stop.”", "She did."]),
-        ("The file a.out is run. by hand", ["The file a.out is run. by hand"]),
-        ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
-        ("no end", ["no end"]),
-        ("", []),
-        ("A line\nanother", ["A line", "another"]),
-    ],
-)
-def test_split_sentences(text: str, sentences: list[str]) -> None:
-    assert split_sentences(text) == sentences
 
 
 def test_content_words_are_stems_without_function_words() -> None:

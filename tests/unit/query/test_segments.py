@@ -1,8 +1,7 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pageindex_local.query.segments import iter_segments, split_sentences
+from pageindex_local.query.segments import iter_segments
 
 PAGE = "The mooring fee is\n45 crowns a night. It is paid in ad-\nvance at the office.\nQuay  North  12  15\n"
 
@@ -55,20 +54,6 @@ def test_iter_segments_marks_what_the_edges_of_the_page_cut() -> None:
     lines = list(enumerate(["and paid at the office.", "The crane lifts four tonnes.", "Its cable is looked at by"]))
     segments = list(iter_segments(1, lines, continues=True))
     assert [segment.is_whole for segment in segments] == [False, True, False]
-
-
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
-        ("It costs 4.5 crowns. Pay at once.", 2),
-        ("See Fig. 3 and No. 7 for details. Then go on.", 2),
-        ("Acme Inc. Holdings pays J. Smith. He lives in the U.S. Army base.", 2),
-        ("Is it so? Yes! (It is.) Done.", 4),
-        ("It stands in. /etc/opt is its name.", 2),
-    ],
-)
-def test_split_sentences_knows_abbreviations(text: str, count: int) -> None:
-    assert len(split_sentences(text)) == count
 
 
 def test_iter_segments_of_text_beside_a_wider_footnote_keeps_sentences_together() -> None:
