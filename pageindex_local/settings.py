@@ -72,7 +72,7 @@ class QuerySettings(_Section):
     max_pages: int = Field(gt=0)
     beam: int = Field(gt=0)
     strategy: Literal["auto", "fulltext", "likelihood", "choice", "fused"]
-    vectors: Literal["", "wordllama"]
+    vectors: str
     max_nodes: int = Field(gt=0)
     max_covered_pages: int = Field(gt=0)
     max_node_scores: int = Field(ge=0)

@@ -5,6 +5,7 @@ Importing this loads neither an engine nor a parser nor the table library; a que
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pageindex_local.errors import EngineUnavailableError
 from pageindex_local.llm.base import OnText, TextModel
@@ -19,6 +20,9 @@ from pageindex_local.records import Usage
 from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
+
+if TYPE_CHECKING:
+    from pageindex_local.query.vectors import VectorSearch
 
 __all__ = ["Answer", "Note", "Retrieval", "Trace", "Turn", "answer", "retrieve"]
 
@@ -35,6 +39,7 @@ def retrieve(
     trace: Trace | None = None,
     history: Sequence[Turn] = (),
     notes: Sequence[Note] = (),
+    vectors: "VectorSearch | None" = None,
 ) -> Retrieval:
     """The pages that answer a question, best first.
 
@@ -51,6 +56,7 @@ def retrieve(
         trace: filled with every step.
         history: earlier turns, oldest first; a question that leans on them is completed from them.
         notes: rules of the asker; those that match steer the search.
+        vectors: an embedder kept open between questions, used where the settings name one.
 
     Raises:
         QueryError: the question has no words.
@@ -61,7 +67,9 @@ def retrieve(
     trace = trace or Trace()
     usable, missing = _usable_model(model, trace)
     before = _usage(usable)
-    asked = _find(question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing)
+    asked = _find(
+        question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing, vectors
+    )
     findings = asked.findings
     return Retrieval(
         **_common(asked),
@@ -83,6 +91,7 @@ def answer(
     history: Sequence[Turn] = (),
     notes: Sequence[Note] = (),
     on_text: OnText | None = None,
+    vectors: "VectorSearch | None" = None,
 ) -> Answer:
     """As `retrieve`, with an answer: short and cited, or `abstained` where the documents do not hold one.
 
@@ -98,7 +107,9 @@ def answer(
     trace = trace or Trace()
     usable, missing = _usable_model(model, trace)
     before = _usage(usable)
-    asked = _find(question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing)
+    asked = _find(
+        question, store, release, doc_ids, usable, settings, max_pages, trace, history, notes, missing, vectors
+    )
     written = write_answer(
         asked.findings, usable, settings, trace, history=history, notes=asked.matched.texts, on_text=on_text
     )
@@ -134,6 +145,7 @@ def _find(
     history: Sequence[Turn],
     notes: Sequence[Note],
     missing: str,
+    vectors: "VectorSearch | None",
 ) -> _Asked:
     resolved = resolve_question(question, history, model, trace)
     matched = apply_notes(weigh_carried(analyse_question(resolved), question, history), notes)
@@ -151,6 +163,7 @@ def _find(
         settings=settings,
         max_pages=max_pages or settings.max_pages,
         trace=trace,
+        vectors=vectors,
     )
     findings.notices.extend(filter(None, [missing]))
     return _Asked(question, matched, findings)

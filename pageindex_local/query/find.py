@@ -7,7 +7,9 @@ search file. Works without a model on full text alone.
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, QueryError
 from pageindex_local.llm.base import TextModel
@@ -18,7 +20,7 @@ from pageindex_local.query.describe import describe_candidate, describe_document
 from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
-from pageindex_local.query.fulltext import IndexedDocument, SearchIndex, open_search_index, search_path
+from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
 from pageindex_local.query.rerank import Candidate, drop_repeats, fuse_pages, rerank_pages, take_in_turn
 from pageindex_local.query.search import SearchResult, search_tree
@@ -29,6 +31,9 @@ from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, StoredPage
+
+if TYPE_CHECKING:
+    from pageindex_local.query.vectors import Ranker, VectorSearch
 
 DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
@@ -96,10 +101,12 @@ def find_pages(
     trace: Trace,
     plan: Plan | None = None,
     hidden: str = "",
+    vectors: "VectorSearch | None" = None,
 ) -> Findings:
     """The best pages for a question, with everything that led to them. `plan` overrides what the settings choose.
 
     `hidden` is a sentence that summaries are read without, for questions that the index is asked about itself.
+    `vectors` is an embedder kept open between questions, for where the settings name one; else it is opened for this.
 
     Raises:
         QueryError: the question has no words.
@@ -117,7 +124,9 @@ def find_pages(
     for attempt in (1, 2):
         try:
             with store.lease(pinned), open_search_index(store, pinned) as index:
-                return _find(analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan, hidden)
+                return _find(
+                    analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan, hidden, vectors
+                )
         except sqlite3.DatabaseError as error:
             trace.count("search file rebuilt")
             if attempt == 2:
@@ -140,6 +149,7 @@ def _find(
     trace: Trace,
     plan: Plan | None,
     hidden: str,
+    vectors: "VectorSearch | None",
 ) -> Findings:
     findings = Findings(question, release)
     with trace.step("choose a strategy") as details:
@@ -158,7 +168,7 @@ def _find(
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
         details["compared"] = compared
     judges = Judges(plan, model, question.text, settings, hidden)
-    near = _open_vectors(store, release, index, question, settings)
+    near = _open_vectors(store, release, index, question, settings, vectors, trace)
     for ranked in chosen:
         key = ranked.document.doc_key
         with trace.step(f"search {ranked.document.doc_id}") as details:
@@ -224,17 +234,22 @@ def _weigh(findings: Findings, index: SearchIndex, trace: Trace) -> None:
 
 
 def _open_vectors(
-    store: IndexStore, release: Release, index: SearchIndex, question: Question, settings: QuerySettings
-) -> Callable[[IndexedDocument], list[tuple[int, str]]] | None:
+    store: IndexStore,
+    release: Release,
+    index: SearchIndex,
+    question: Question,
+    settings: QuerySettings,
+    vectors: "VectorSearch | None",
+    trace: Trace,
+) -> "Ranker | None":
     """Ranks the pages of a document by dense vectors, where the settings name an embedder."""
     if not settings.vectors:
         return None
-    from pageindex_local.query.vectors import open_embedder, open_vectors  # noqa: PLC0415 - needs numpy, mostly unused
+    from pageindex_local.query.vectors import VectorSearch  # noqa: PLC0415 - needs numpy, mostly unused
 
-    embedder = open_embedder(settings.vectors)
-    vectors = open_vectors(store, release, index, embedder)
-    asked = embedder.embed([question.text])
-    return lambda document: vectors.rank_pages(index, document, asked)
+    with ExitStack() as stack, trace.step("open vectors") as details:
+        opened = vectors or stack.enter_context(VectorSearch(settings.vectors))
+        return opened.ranker(store, release, index, question.text, details)
 
 
 def _document_share(ranked: RankedDocument, first: RankedDocument, *, compared: bool) -> float:

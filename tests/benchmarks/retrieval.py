@@ -28,10 +28,11 @@ from pageindex_local.evaluate.retrieval import (
     score_rankings,
 )
 from pageindex_local.llm.base import TextModel
+from pageindex_local.llm.embedding import Embedder, Matrix
 from pageindex_local.llm.lazy import open_lazily
 from pageindex_local.planning import Scope
 from pageindex_local.query import Answer, answer
-from pageindex_local.query.vectors import Embedder, Matrix, open_embedder
+from pageindex_local.query.embedders import open_embedder
 from pageindex_local.settings import QuerySettings, Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release, StoredPage
@@ -94,13 +95,13 @@ def rank_by_vectors(
 ) -> list[int]:
     """Dense retrieval alone: pages by their nearest piece of 200 words. `known` keeps vectors between questions."""
     nearness: dict[int, float] = {}
-    asked = embedder.embed([question])[0]
+    asked = embedder.embed_question(question)[0]
     for page in pages:
         words = page.text.split()
         pieces = [" ".join(words[start : start + 200]) for start in range(0, max(len(words), 1), 200)]
         key = "\n".join(pieces)
         if key not in known:
-            known[key] = embedder.embed(pieces)
+            known[key] = embedder.embed_passages(pieces)
         nearness[page.page_number] = float((known[key] @ asked).max())
     return sorted(nearness, key=lambda number: (-nearness[number], number))
 

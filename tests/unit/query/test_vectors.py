@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from pageindex_local.errors import QueryError, SettingsError
+from pageindex_local.llm.embedding import Matrix
+from pageindex_local.query.embedders import open_embedder
 from pageindex_local.query.fulltext import open_search_index
 from pageindex_local.query.rerank import Candidate, fuse_pages, fuse_rankings
-from pageindex_local.query.vectors import Matrix, open_embedder, open_vectors, vectors_path
+from pageindex_local.query.vector_files import vectors_path
+from pageindex_local.query.vectors import open_vectors
 from pageindex_local.store.verify import verify_index
 from tests.unit.query.indexes import HARBOUR, ORCHARD, publish
 
@@ -21,11 +24,18 @@ class TopicEmbedder:
     def __init__(self, fingerprint: str = "topics 1") -> None:
         self.fingerprint = fingerprint
         self.asked = 0
+        self.split_texts = 0
 
-    def embed(self, texts: Sequence[str]) -> Matrix:
+    def embed_question(self, question: str) -> Matrix:
+        return self.embed_passages([question])
+
+    def close(self) -> None:
+        pass
+
+    def embed_passages(self, texts: Sequence[str]) -> Matrix:
         self.asked += len(texts)
         rows = [[float(bool(re.search(topic, text.lower()))) for topic in TOPICS] for text in texts]
-        matrix = np.asarray(rows, dtype=np.float32)
+        matrix = np.asarray(rows, dtype=np.float32).reshape(len(texts), len(TOPICS))
         lengths = np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
         unit: Matrix = np.divide(matrix, lengths, dtype=np.float32)
         return unit
@@ -37,7 +47,7 @@ def test_rank_pages_names_the_page_and_leaf_of_the_nearest_passage(tmp_path: Pat
     with open_search_index(store, release) as index:
         vectors = open_vectors(store, release, index, embedder)
         document = next(document for document in index.documents.values() if document.doc_id == "harbour.pdf")
-        page, node_id = vectors.rank_pages(index, document, embedder.embed(["Where is fuel sold?"]))[0]
+        page, node_id = vectors.rank_pages(index, document, embedder.embed_question("Where is fuel sold?"))[0]
     version = store.open_document(release, document.doc_key)
     assert version.tree().nodes[node_id].title == "Fuel"
     assert version.tree().nodes[node_id].first_page == page
