@@ -53,12 +53,18 @@ class S3Server:
                 status, code = refused
                 start(f"{status} {code}", [("Content-Type", "application/xml"), ("Connection", "close")])
                 return [f"<Error><Code>{code}</Code><Message>injected</Message></Error>".encode()]
-            if self.ignores_conditions:
-                environ.pop("HTTP_IF_NONE_MATCH", None)
-                environ.pop("HTTP_IF_MATCH", None)
-            answer = self._app(environ, start)
-            try:
-                return list(answer)
-            finally:
-                if hasattr(answer, "close"):
-                    answer.close()
+            return self._serve(environ, start)
+
+    def _serve(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        if self.ignores_conditions:
+            environ.pop("HTTP_IF_NONE_MATCH", None)
+            environ.pop("HTTP_IF_MATCH", None)
+        return self._ask_moto(environ, start)
+
+    def _ask_moto(self, environ: dict[str, Any], start: Any) -> Iterable[bytes]:
+        answer = self._app(environ, start)
+        try:
+            return list(answer)
+        finally:
+            if hasattr(answer, "close"):
+                answer.close()

@@ -17,6 +17,7 @@ OWNERS = {
     "pyarrow": ("pageindex_local/store/", "pageindex_local/evaluate/citations.py"),  # a second reader, on purpose
     "boto3": ("pageindex_local/store/s3.py",),
     "botocore": ("pageindex_local/store/s3.py",),
+    "obstore": ("pageindex_local/store/clouds.py",),
     "typer": ("pageindex_local/cli/",),
 }
 
@@ -56,7 +57,7 @@ def test_no_module_imports_pickle() -> None:
 def test_reading_an_index_loads_no_heavy_library(module: str) -> None:
     script = (
         f"import sys, {module}\n"
-        "heavy = {'dagster', 'pymupdf', 'llama_cpp', 'boto3', 'botocore', 'fsspec'} & set(sys.modules)\n"
+        "heavy = {'dagster', 'pymupdf', 'llama_cpp', 'boto3', 'botocore', 'obstore'} & set(sys.modules)\n"
         "sys.exit(f'loaded {sorted(heavy)}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, check=False)
@@ -71,7 +72,10 @@ def test_library_of_buckets_is_loaded_for_a_bucket_alone(tmp_path: Path) -> None
         "from pageindex_local.store import IndexStore\n"
         "from pageindex_local.store.places import read_place\n"
         "IndexStore(Path(sys.argv[1]), 'main', read_settings().store).current()\n"
-        "assert not {'boto3', 'botocore'} & set(sys.modules)\n"
+        "assert not {'boto3', 'botocore', 'obstore'} & set(sys.modules)\n"
+        "IndexStore(read_place('gs://bucket/x'), 'main', read_settings().store)\n"
+        "assert 'obstore' in sys.modules\n"
+        "assert 'boto3' not in sys.modules\n"
         "IndexStore(read_place('s3://bucket/x'), 'main', read_settings().store)\n"
         "assert 'boto3' in sys.modules\n"
     )

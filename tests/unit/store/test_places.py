@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pageindex_local.errors import SettingsError
-from pageindex_local.store.places import BucketPath, read_place
+from pageindex_local.store.places import AzurePath, BucketPath, GooglePath, read_place
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,14 @@ def test_read_place_of_a_bucket_has_bucket_and_key(text: str, bucket: str, key: 
     assert str(place) == f"s3://{bucket}" + (f"/{key}" if key else "")
 
 
-def test_bucket_path_made_from_another_reads_as_one() -> None:
-    path = read_place("s3://manuals/team") / "main" / "CURRENT"
+@pytest.mark.parametrize(("scheme", "kind"), [("s3", BucketPath), ("gs", GooglePath), ("az", AzurePath)])
+def test_bucket_path_made_from_another_keeps_its_scheme(scheme: str, kind: type[BucketPath]) -> None:
+    path = read_place(f"{scheme}://manuals/team") / "main" / "CURRENT"
 
-    assert str(path) == "s3://manuals/team/main/CURRENT"
-    assert str(path.parent) == "s3://manuals/team/main"
-    assert str(path.with_name("LAST")) == "s3://manuals/team/main/LAST"
+    assert type(path) is type(path.parent) is kind
+    assert str(path) == f"{scheme}://manuals/team/main/CURRENT"
+    assert str(path.parent) == f"{scheme}://manuals/team/main"
+    assert str(path.with_name("LAST")) == f"{scheme}://manuals/team/main/LAST"
     assert f"{path}" == str(path)
 
 
@@ -40,12 +42,20 @@ def test_read_place_of_a_folder_is_that_folder(text: str) -> None:
     assert not isinstance(read_place(text), BucketPath)
 
 
-@pytest.mark.parametrize("text", ["gs://bucket/x", "https://host/x", "s3://", "s3:///x", "s3://bucket/../x"])
+@pytest.mark.parametrize("text", ["https://host/x", "s3://", "gs:///x", "az://bucket/../x"])
 def test_read_place_that_cannot_be_is_refused_with_a_next_step(text: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read_place(text)
 
     assert caught.value.next_step
+
+
+@pytest.mark.parametrize("text", ["https://host/x", "gcs://bucket/x", "abfss://container/x", "S3://bucket/x"])
+def test_read_place_of_an_unknown_scheme_names_those_that_are_known(text: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_place(text)
+
+    assert all(known in caught.value.next_step for known in ("a folder", "s3://", "gs://", "az://"))
 
 
 def test_bucket_path_used_as_a_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
