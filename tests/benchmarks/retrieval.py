@@ -1,6 +1,6 @@
 """Retrieval on a folder of PDFs with a question file: ours beside page-level BM25, in one run.
 
-    python -m tests.benchmarks.retrieval DATASET --work FOLDER [--model NAME]
+    python -m tests.benchmarks.retrieval DATASET --work FOLDER [--model NAME] [--vectors NAME]
 
 DATASET is a folder with `questions.jsonl` (or the name of one below ../shared/data). The index is built once in FOLDER
 and used again. Prints recall@k, all@k and MRR with the right document given and not given, abstention, and cost.
@@ -28,11 +28,11 @@ from pageindex_local.evaluate.retrieval import (
     score_rankings,
 )
 from pageindex_local.llm.base import TextModel
-from pageindex_local.llm.embedding import Embedder, Matrix
 from pageindex_local.llm.lazy import open_lazily
 from pageindex_local.planning import Scope
 from pageindex_local.query import Answer, answer
-from pageindex_local.query.embedders import open_embedder
+from pageindex_local.query.fulltext import open_search_index
+from pageindex_local.query.vectors import VectorSearch
 from pageindex_local.settings import QuerySettings, Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release, StoredPage
@@ -90,20 +90,16 @@ def rank_by_bm25(question: str, pages: Sequence[StoredPage], k1: float = 1.5, b:
     return [pages[place].page_number for place in order]
 
 
-def rank_by_vectors(
-    question: str, pages: Sequence[StoredPage], embedder: Embedder, known: dict[str, Matrix]
-) -> list[int]:
-    """Dense retrieval alone: pages by their nearest piece of 200 words. `known` keeps vectors between questions."""
-    nearness: dict[int, float] = {}
-    asked = embedder.embed_question(question)[0]
-    for page in pages:
-        words = page.text.split()
-        pieces = [" ".join(words[start : start + 200]) for start in range(0, max(len(words), 1), 200)]
-        key = "\n".join(pieces)
-        if key not in known:
-            known[key] = embedder.embed_passages(pieces)
-        nearness[page.page_number] = float((known[key] @ asked).max())
-    return sorted(nearness, key=lambda number: (-nearness[number], number))
+def rank_by_vectors(bench: Bench, vectors: VectorSearch) -> dict[str, list[int]]:
+    """Dense retrieval alone: pages of the right document by their nearest passage, for every question."""
+    ranked = {}
+    with open_search_index(bench.store, bench.release) as index:
+        documents = {document.doc_id: document for document in index.documents.values()}
+        for question in bench.questions:
+            rank = vectors.ranker(bench.store, bench.release, index, question.question, {})
+            pages = rank(documents[bench.doc_ids[question.question_id]])
+            ranked[question.question_id] = [page for page, _ in pages]
+    return ranked
 
 
 def ask_all(
@@ -112,6 +108,7 @@ def ask_all(
     model: TextModel | None,
     doc_id_of: Callable[[EvidenceQuestion], str | None],
     max_pages: int = 20,
+    vectors: VectorSearch | None = None,
 ) -> dict[str, Answer]:
     """Every question once, of the document chosen for it (None: of all)."""
     answers = {}
@@ -125,6 +122,7 @@ def ask_all(
             model=model,
             settings=settings,
             max_pages=max_pages,
+            vectors=vectors,
         )
     return answers
 
@@ -162,7 +160,7 @@ def pages_of(answers: Mapping[str, Answer], bench: Bench) -> dict[str, list[int]
     }
 
 
-def run(bench: Bench, settings: QuerySettings, model: TextModel | None) -> None:
+def run(bench: Bench, settings: QuerySettings, model: TextModel | None, embedder: str) -> None:
     """Print the tables."""
     ks = (1, 3, 5, 10, 20)
     print(f"{'':34} " + "  ".join(f"r@{k:<3}" for k in ks) + "  | " + "  ".join(f"a@{k:<3}" for k in ks) + "  | MRR")
@@ -170,17 +168,16 @@ def run(bench: Bench, settings: QuerySettings, model: TextModel | None) -> None:
         q.question_id: rank_by_bm25(q.question, bench.pages(bench.doc_ids[q.question_id])) for q in bench.questions
     }
     print_score("page-level BM25, document given", score_rankings(bench.questions, baseline))
-    try:
-        embedder = open_embedder("wordllama")
-    except EngineUnavailableError as error:
-        print(f"dense baseline skipped: {error}")
-    else:
-        known: dict[str, Matrix] = {}
-        dense = {
-            q.question_id: rank_by_vectors(q.question, bench.pages(bench.doc_ids[q.question_id]), embedder, known)
-            for q in bench.questions
-        }
-        print_score("dense vectors, document given", score_rankings(bench.questions, dense))
+    with VectorSearch(embedder) as vectors:
+        try:
+            dense = rank_by_vectors(bench, vectors)
+        except EngineUnavailableError as error:
+            print(f"dense baseline skipped: {error}")
+        else:
+            print_score(f"dense, {Path(embedder).stem[:18]}, given", score_rankings(bench.questions, dense))
+            fused = settings.model_copy(update={"vectors": embedder})
+            found = ask_all(bench, fused, None, lambda question: bench.doc_ids[question.question_id], vectors=vectors)
+            print_score("ours fused with vectors, given", score_rankings(bench.questions, pages_of(found, bench)))
     variants: list[tuple[str, QuerySettings, TextModel | None]] = [("ours, full text only", settings, None)]
     if model is not None:
         variants.append(("ours, with model", settings, model))
@@ -214,6 +211,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("dataset", help="folder with questions.jsonl, or its name below ../shared/data")
     parser.add_argument("--work", type=Path, required=True, help="where the index is kept")
     parser.add_argument("--model", help="a model name or GGUF path; without it no model is asked")
+    parser.add_argument("--vectors", default="wordllama", help="what makes the dense vectors: wordllama, or a GGUF")
     options = parser.parse_args(argv)
     dataset = shared_dataset(options.dataset)
     if not (dataset / "questions.jsonl").exists():
@@ -226,7 +224,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.model:
             model = open_lazily(settings.model, options.work / "completions.sqlite")
             stack.callback(model.close)
-        run(open_bench(dataset, options.work, settings), settings.query, model)
+        run(open_bench(dataset, options.work, settings), settings.query, model, options.vectors)
 
 
 if __name__ == "__main__":
