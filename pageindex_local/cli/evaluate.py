@@ -22,7 +22,13 @@ from pageindex_local.cli.options import (
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_progress
-from pageindex_local.cli.query import NoModelOption, NotesOption, open_question_model, read_asker_notes
+from pageindex_local.cli.query import (
+    NoModelOption,
+    NotesOption,
+    open_asker_vectors,
+    open_question_model,
+    read_asker_notes,
+)
 from pageindex_local.inert_text import inert
 from pageindex_local.wording.plain import plural
 
@@ -177,7 +183,9 @@ def _subject(
     if missing:
         hint(f"note: {missing}")
     rules = read_asker_notes(notes, settings)
-    return Subject(name, store, read_release(store, release), settings.query, model, rules)
+    pinned = read_release(store, release)
+    vectors = open_asker_vectors(stack, store, pinned, settings)
+    return Subject(name, store, pinned, settings.query, model, rules, vectors)
 
 
 def table_lines(result: "Evaluation") -> list[str]:

@@ -28,7 +28,7 @@ from pageindex_local.cli.options import (
     open_store,
     read_release,
 )
-from pageindex_local.cli.progress_bars import show_draft
+from pageindex_local.cli.progress_bars import show_draft, show_progress
 from pageindex_local.cli.trace_output import TERMINAL, write_trace
 from pageindex_local.errors import ModelFileError, QueryError
 from pageindex_local.wording.plain import plural
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pageindex_local.llm.base import TextModel
     from pageindex_local.query import Note, Turn
     from pageindex_local.query.records import Answer, Retrieval
+    from pageindex_local.query.vectors import VectorSearch
     from pageindex_local.settings import Settings
     from pageindex_local.store import IndexStore
     from pageindex_local.store.records import Release
@@ -221,6 +222,7 @@ class Asker:
     notes: "tuple[Note, ...]"
     model: "TextModel | None"
     missing: str
+    vectors: "VectorSearch | None" = None
 
     def answer(self, question: str, history: "Sequence[Turn]", trace: Path | None, *, is_watched: bool) -> "Answer":
         """One answer; a watched one shows the model's draft on a terminal while it is written."""
@@ -249,6 +251,7 @@ class Asker:
             max_pages=self.place.pages,
             trace=steps,
             notes=self.notes,
+            vectors=self.vectors,
             **more,
         )
         if trace is not None:
@@ -266,7 +269,33 @@ def _open(
         check_document(doc_id, known, f"release {release.name}")
     stack.enter_context(store.lease(release))
     model, missing = (None, "") if no_model else open_question_model(stack, store, settings, is_named=bool(model_name))
-    return Asker(store, release, settings, place, read_asker_notes(place.notes, settings), model, missing)
+    vectors = open_asker_vectors(stack, store, release, settings)
+    return Asker(store, release, settings, place, read_asker_notes(place.notes, settings), model, missing, vectors)
+
+
+def open_asker_vectors(
+    stack: contextlib.ExitStack,
+    store: "IndexStore",
+    release: "Release",
+    settings: "Settings",
+    *,
+    quiet: bool = False,
+    anew: bool = False,
+) -> "VectorSearch | None":
+    """The embedder that `query.vectors` names, if any, closed with the stack; missing vectors are made under a bar.
+
+    Raises:
+        QueryError: the vectors there are another embedder's (unless they are made `anew`).
+        ModelError: the embedder cannot be opened.
+    """
+    if not settings.query.vectors:
+        return None
+    from pageindex_local.query.vectors import VectorSearch
+
+    vectors = stack.enter_context(VectorSearch(settings.query.vectors, threads=settings.model.threads))
+    with show_progress(quiet=quiet) as progress:
+        vectors.prepare(store, release, progress, anew=anew)
+    return vectors
 
 
 def open_question_model(

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from pageindex_local.errors import EngineUnavailableError, SettingsError
 from pageindex_local.evaluate.answers import matches_answer
@@ -21,6 +22,9 @@ from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
 from pageindex_local.wording.plain import plural, unit_of_pages
 
+if TYPE_CHECKING:
+    from pageindex_local.query.vectors import VectorSearch
+
 FIGURE_NAMES = (
     *(f"recall@{k}" for k in CUTOFFS),
     *(f"all@{k}" for k in CUTOFFS),
@@ -31,7 +35,10 @@ FIGURE_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured: a release of a store, with settings, a model (None: full text alone) and the asker's notes."""
+    """What is measured: a release of a store, with settings, a model (None: full text alone) and the asker's notes.
+
+    `vectors` is the embedder that the settings name, kept open; None opens it for each question.
+    """
 
     name: str
     store: IndexStore
@@ -39,6 +46,7 @@ class Subject:
     settings: QuerySettings
     model: TextModel | None = None
     notes: Sequence[Note] = ()
+    vectors: "VectorSearch | None" = None
 
 
 def run_questions(
@@ -79,6 +87,7 @@ def run_questions(
             settings=subject.settings,
             max_pages=max(CUTOFFS),
             notes=subject.notes,
+            vectors=subject.vectors,
         )
         outcomes.append(measure_result(question, result, doc_id, checker, time.perf_counter() - started))
         progress.advance()
