@@ -13,9 +13,7 @@ from tests.s3_server import S3Server
 
 # moto tells services apart by this header; Google's is a bearer token.
 _AMAZON = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
-_REFUSED = (
-    b"<Error><Code>PreconditionFailed</Code><Message>At least one of the conditions did not hold.</Message></Error>"
-)
+_REFUSED = b"<Error><Code>PreconditionFailed</Code><Message>A condition did not hold.</Message></Error>"
 
 
 class GoogleServer(S3Server):

@@ -87,7 +87,7 @@ class Service:
         status, code = read_answer(message)
         answer, subject = f"{status} {code}".strip(), str(place)
         if "token request" in message:
-            problem = f"no usable credentials for the {self.bucket} ({_host(message)} gave none)"
+            problem = f"no usable credentials for the {self.bucket} ({_find_reason(message)})"
             return StoreError(problem, subject=subject, next_step=self.credentials)
         if status == 404:
             return self.missing_bucket(place)
@@ -107,7 +107,9 @@ class Service:
         network = f"Check the network and {self._variables()}, then run the command again."
         if status:
             return StoreError(f"the {self.bucket} refused ({answer})", subject=subject, next_step=network)
-        return StoreError(f"the {self.bucket} cannot be reached ({_host(message)})", subject=subject, next_step=network)
+        return StoreError(
+            f"the {self.bucket} cannot be reached ({_find_reason(message)})", subject=subject, next_step=network
+        )
 
     def _variables(self) -> str:
         return " and ".join((*self.addresses[:1], *self.accounts[:1]))
@@ -154,6 +156,8 @@ def read_answer(message: str) -> tuple[int, str]:
     return int(status[1] or status[2]) if status else 0, code[1] if code else ""
 
 
-def _host(message: str) -> str:
-    found = re.search(r"https?://([^/\s?]+)", message)
-    return found[1] if found else "no answer"
+def _find_reason(message: str) -> str:
+    """The host that was asked, unless it is kept back with a signature, and why there was no answer."""
+    host = re.search(r"https?://([^/\s?]+)", message)
+    reason = re.search(r'Os \{[^}]*message: "([^"]+)"', message) or re.search(r"HttpError \{\s*kind: (\w+)", message)
+    return ", ".join(found[1] for found in (host, reason) if found) or "no answer"
