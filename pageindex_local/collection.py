@@ -157,7 +157,7 @@ def build_collection(
     if changes:
         release = store.publish(changes, expected_parent=None if current is None else current.name)
         progress.start("updating the full-text index", None)
-        build_search_index(store, release, current)
+        build_search_index(store, release)
         progress.finish()
     return CollectionReport(
         None if release is None else release.name, release != current, tuple(reports), time.monotonic() - started
@@ -262,7 +262,7 @@ def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Sco
     if not changes:
         return current
     release = store.publish(changes, expected_parent=None if current is None else current.name)
-    build_search_index(store, release, current)
+    build_search_index(store, release)
     return release
 
 

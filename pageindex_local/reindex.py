@@ -132,7 +132,7 @@ def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: F
         if release.documents != live.documents:
             if not _corrections(store, live, release) <= _corrections(store, release, live):
                 continue
-            build_search_index(store, store.rollback(name), live)
+            build_search_index(store, store.rollback(name))
         return True
     return False
 

@@ -56,7 +56,7 @@ def roll_back(context: dg.OpExecutionContext, config: RollbackConfig, workspace_
         live = store.require_current()
         published = store.rollback(find_target(store, live, config))
         if published != live:
-            build_search_index(store, published, live)
+            build_search_index(store, published)
         metadata = release_metadata(store, live, published)
     # The asset is that of this installation's collection; another one has no place in the graph.
     if not config.collection or config.collection == workspace_settings.collection:

@@ -168,7 +168,7 @@ def _report(store: "IndexStore", before: "Release", after: "Release", *, as_json
     from pageindex_local.query.fulltext import build_search_index
 
     if after != before:
-        build_search_index(store, after, before)
+        build_search_index(store, after)
     if as_json:
         emit_json(_release_json(after, store, True))
     elif after == before:

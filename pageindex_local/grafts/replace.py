@@ -115,7 +115,7 @@ def publish_draft(store: IndexStore, draft: VersionDraft, release: Release, reas
     """
     ref = store.write_version(draft)
     published = store.publish({ref.doc_key: ref}, expected_parent=release.name, reason=reason)
-    build_search_index(store, published, release)
+    build_search_index(store, published)
     return published
 
 

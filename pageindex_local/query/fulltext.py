@@ -20,7 +20,13 @@ from pageindex_local.query.words import quote_word
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.records import Release
-from pageindex_local.store.search_copies import fetch_search_file, share_search_file
+from pageindex_local.store.search_copies import (
+    SEARCH_SUFFIX,
+    drop_old_search_files,
+    fetch_nearest_search_file,
+    fetch_search_file,
+    share_search_file,
+)
 
 _LAST_ROW = 1 << 62
 _BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part of one term can be
@@ -74,11 +80,12 @@ def search_path(store: IndexStore, release: Release) -> Path:
     return store.search_folder / f"{release.name}.sqlite"
 
 
-def build_search_index(store: IndexStore, release: Release, previous: Release | None = None) -> Path:
+def build_search_index(store: IndexStore, release: Release) -> Path:
     """Write the search file of a release and return its path.
 
-    Starts from a copy of the previous release's file where that is sound: rows of documents that changed or left are
-    deleted, theirs are added, so the work grows with what changed. Written beside its place, then moved there.
+    Starts from a copy of the nearest file that is there, of whatever release: rows of documents that differ are deleted
+    and added, so the work grows with what differs. Written beside its place, then moved there. Once the live release
+    has its file, those that nobody needs any more are dropped.
 
     Raises:
         CorruptIndexError: a stored version cannot be read.
@@ -86,14 +93,11 @@ def build_search_index(store: IndexStore, release: Release, previous: Release | 
     """
     path = search_path(store, release)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=".sqlite", dir=path.parent)
+    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=SEARCH_SUFFIX, dir=path.parent)
     os.close(handle)
     temporary = Path(name)
     try:
-        base = search_path(store, previous) if previous is not None and previous.name != release.name else None
-        if base is not None:
-            fetch_search_file(store, base)
-        write_search_file(store, release, temporary, base)
+        write_search_file(store, release, temporary, _find_bases(store, path))
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
             stream.seek(0)
@@ -110,7 +114,16 @@ def build_search_index(store: IndexStore, release: Release, previous: Release | 
     finally:
         temporary.unlink(missing_ok=True)
     share_search_file(store, path)
+    live = store.current()
+    if live is not None and live.name == release.name:
+        drop_old_search_files(store)
     return path
+
+
+def _find_bases(store: IndexStore, path: Path) -> list[Path]:
+    """Files of other releases on this machine, newest first."""
+    fetch_nearest_search_file(store, path)
+    return sorted((base for base in path.parent.glob(f"[0-9]*{SEARCH_SUFFIX}") if base != path), reverse=True)
 
 
 @contextlib.contextmanager
@@ -127,14 +140,13 @@ def open_search_index(store: IndexStore, release: Release) -> Iterator["SearchIn
     index = _open_sound(path, release)
     scratch: tempfile.TemporaryDirectory[str] | None = None
     if index is None:
-        previous = store.release(release.parent) if release.parent is not None and _has_file(store, release) else None
-        try:
-            index = _open_sound(build_search_index(store, release, previous), release)
-        except OSError:
-            scratch = tempfile.TemporaryDirectory(prefix="pageindex-search-")
-            place = Path(scratch.name) / "search.sqlite"
-            write_search_file(store, release, place, None)
-            index = _open_sound(place, release)
+        with contextlib.suppress(OSError):
+            index = _open_sound(build_search_index(store, release), release)
+    if index is None:  # the folder cannot be written, or a publisher has just dropped the file
+        scratch = tempfile.TemporaryDirectory(prefix="pageindex-search-")
+        place = Path(scratch.name) / "search.sqlite"
+        write_search_file(store, release, place, _find_bases(store, path))
+        index = _open_sound(place, release)
     if index is None:
         raise CorruptIndexError("the full-text index cannot be built", subject=str(path))
     try:
@@ -143,10 +155,6 @@ def open_search_index(store: IndexStore, release: Release) -> Iterator["SearchIn
         index.close()
         if scratch is not None:
             scratch.cleanup()
-
-
-def _has_file(store: IndexStore, release: Release) -> bool:
-    return release.parent is not None and (store.search_folder / f"{release.parent}.sqlite").exists()
 
 
 class SearchIndex:

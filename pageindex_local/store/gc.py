@@ -15,6 +15,7 @@ from pageindex_local.store.condemned import Condemned, read_condemned, write_con
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes, release_name
 from pageindex_local.store.leases import read_leases
+from pageindex_local.store.search_copies import find_old_search_files
 
 _MOMENT_S = 60.0  # more than anybody needs between two steps, as in a trial of the medium
 
@@ -23,7 +24,8 @@ _MOMENT_S = 60.0  # more than anybody needs between two steps, as in a trial of 
 class GcPlan:
     """What would be removed: releases (oldest first), versions (document key, version), and leftovers of crashes.
 
-    `search` are full-text files of releases that go or never became live, `leases` those that have run out.
+    `search` are full-text files of releases that go, never became live, or are too old to keep theirs; `leases` those
+    that have run out.
     """
 
     live: str | None
@@ -217,9 +219,7 @@ def _is_old(store: IndexStore, path: Path, at_least_s: float = 0.0) -> bool:
 
 
 def _stale_search_files(store: IndexStore, kept: tuple[str, ...]) -> list[Path]:
-    stale: list[Path] = []
-    for name in store.files.list_names(store.layout.search):
-        path = store.layout.search / name
-        if not name.startswith(TEMPORARY) and name.partition(".")[0] not in kept and _is_old(store, path):
-            stale.append(path)
-    return stale
+    """Derived files of releases that go, or that publishing should have dropped."""
+    names = [name for name in store.files.list_names(store.layout.search) if not name.startswith(TEMPORARY)]
+    gone = {store.layout.search / name for name in names if name.partition(".")[0] not in kept}
+    return sorted(path for path in gone | set(find_old_search_files(store)) if _is_old(store, path))

@@ -1,6 +1,6 @@
-"""Search files of an index in a bucket: used on this machine, shared through the bucket with their hash beside them.
+"""Files of full text and of vectors: which are kept, and how those of an index in a bucket come here and go back.
 
-They are derived, so nothing here may fail a build or a question: without a shared file the next reader builds its own.
+They are derived, so nothing here may fail a build or a question: who misses one makes it again from the nearest.
 """
 
 from contextlib import suppress
@@ -10,9 +10,38 @@ from pageindex_local.errors import StoreError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store.copies import write_copy
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
+from pageindex_local.store.layout import SEAL_SUFFIX, TEMPORARY, seal_bytes
+from pageindex_local.store.leases import read_leases
 
-_KEPT = 4  # search files on this machine: those of releases that are asked today, and one to start the next from
+SEARCH_SUFFIX = ".sqlite"
+VECTORS_SUFFIX = ".vectors.npz"
+_KEPT = 2  # newest files of each kind: the live release's, and the one before, which a rollback or slow reader wants
+_KEPT_HERE = 4  # files on this machine of an index in a bucket: also those of releases that are asked today
+
+
+def find_old_search_files(store: IndexStore) -> list[Path]:
+    """Full text and vectors that need not be kept: all but the newest of each, the live release's and leased ones.
+
+    A reader that has such a file open goes on reading it; one that looks for it makes it again.
+    """
+    names = [name for name in store.files.list_names(store.layout.search) if not name.startswith(TEMPORARY)]
+    held = {int(name) for name in read_leases(store.files, store.layout)[0]}
+    live = store.current()
+    if live is not None:
+        held.add(int(live.name))
+    old = []
+    for suffix in (SEARCH_SUFFIX, VECTORS_SUFFIX):
+        newest = sorted(_number(name) for name in names if name.endswith(suffix))[-_KEPT:]
+        derived = [name for name in names if name.removesuffix(SEAL_SUFFIX).endswith(suffix)]
+        old += [store.layout.search / name for name in derived if _number(name) not in {*held, *newest}]
+    return old
+
+
+def drop_old_search_files(store: IndexStore) -> None:
+    """Remove what `find_old_search_files` names. Called once a newer file is in its place."""
+    with suppress(OSError, StoreError):
+        for path in find_old_search_files(store):
+            store.files.remove(path)
 
 
 def fetch_search_file(store: IndexStore, path: Path) -> None:
@@ -25,6 +54,20 @@ def fetch_search_file(store: IndexStore, path: Path) -> None:
         data = store.files.read_bytes(shared)
         if seal == seal_bytes(sha256_hex(data)):
             write_copy(path, data)
+            write_copy(path.with_name(path.name + SEAL_SUFFIX), seal)
+            _trim_copies(path.parent)
+
+
+def fetch_nearest_search_file(store: IndexStore, path: Path) -> None:
+    """Bring the file to this machine from which that of a release is best made: of the nearest one that has any."""
+    if store.search_folder == store.layout.search:
+        return
+    with suppress(OSError, StoreError):
+        here = {file.name for file in path.parent.glob(f"*{SEARCH_SUFFIX}")}
+        names = here | {name for name in store.files.list_names(store.layout.search) if name.endswith(SEARCH_SUFFIX)}
+        nearest = min(names - {path.name}, key=lambda name: (abs(_number(name) - _number(path.name)), name), default="")
+        if nearest and nearest not in here:
+            fetch_search_file(store, path.with_name(nearest))
 
 
 def share_search_file(store: IndexStore, path: Path) -> None:
@@ -36,8 +79,18 @@ def share_search_file(store: IndexStore, path: Path) -> None:
         data = path.read_bytes()
         store.files.create_file(shared, data)
         store.files.create_file(shared.with_name(shared.name + SEAL_SUFFIX), seal_bytes(sha256_hex(data)))
+    _trim_copies(path.parent)
+
+
+def _trim_copies(folder: Path) -> None:
     with suppress(OSError):
-        files = sorted(path.parent.glob("*.sqlite"), key=lambda file: file.stat().st_mtime)
-        for file in files[:-_KEPT]:
+        files = sorted(folder.glob(f"*{SEARCH_SUFFIX}"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-_KEPT_HERE]:
             file.unlink(missing_ok=True)
             file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)
+
+
+def _number(name: str) -> int:
+    """The number of the release that a file belongs to; 0 for a name that is none of ours."""
+    digits = name.partition(".")[0]
+    return int(digits) if digits.isdecimal() else 0

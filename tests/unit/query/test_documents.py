@@ -166,7 +166,7 @@ def test_search_file_of_an_earlier_program_goes_on_without_metadata(tmp_path: Pa
     with open_search_index(store, release) as index:
         assert [document.metadata for document in index.documents.values()] == [{}]
     store, second = publish(tmp_path, {"b.pdf": FEE}, metadata={"b.pdf": {"title": "Guide to Winds"}})
-    build_search_index(store, second, release)
+    build_search_index(store, second)
     with open_search_index(store, second) as index:
         found = {document.doc_id: dict(document.metadata) for document in index.documents.values()}
     assert found == {"a.pdf": {}, "b.pdf": {"title": "Guide to Winds"}}

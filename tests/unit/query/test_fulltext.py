@@ -1,4 +1,5 @@
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from pageindex_local.query import fulltext
 from pageindex_local.query.fulltext import build_search_index, open_search_index, search_path
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
+from pageindex_local.store.verify import verify_index
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
 
@@ -81,7 +83,7 @@ def test_build_search_index_from_the_previous_equals_one_from_nothing(tmp_path: 
     build_search_index(store, first)
     changed = [*ORCHARD, Section("cider", "Cider", ["Cider ferments for six weeks in oak.", *filler("cider")])]
     store, second = publish(tmp_path, {"orchard.pdf": changed})
-    rows = everything(build_search_index(store, second, first))
+    rows = everything(build_search_index(store, second))
     search_path(store, second).unlink()
     assert rows == everything(build_search_index(store, second))
     assert any("cider" in str(row).lower() for row in rows)
@@ -101,7 +103,7 @@ def test_build_search_index_from_the_previous_reads_only_what_changed(
         return open_document(self, release, doc_key)
 
     monkeypatch.setattr(IndexStore, "open_document", watch)
-    build_search_index(store, second, first)
+    build_search_index(store, second)
     assert opened == ["orchard.pdf"]
 
 
@@ -131,3 +133,105 @@ def test_page_rows_count_the_pages_that_name_a_title(tmp_path: Path) -> None:
     with open_search_index(store, release) as index:
         (document,) = index.documents.values()
         assert [row.mentions for row in index.pages(document).values()] == [3, 0, 0, 0]
+
+
+def publish_many(root: Path, count: int) -> tuple[IndexStore, list[Release]]:
+    """Releases in each of which one document changes, with their search files; the other stays."""
+    store, first = publish(root, {"harbour.pdf": HARBOUR, "orchard.pdf": ORCHARD})
+    build_search_index(store, first)
+    releases = [first]
+    for number in range(1, count):
+        changed = [*ORCHARD, Section("cider", "Cider", [f"Barrel {number} of cider.", *filler(f"cider {number}")])]
+        releases.append(publish(root, {"orchard.pdf": changed})[1])
+        build_search_index(store, releases[-1])
+    return store, releases
+
+
+def files_of(store: IndexStore, releases: Sequence[Release]) -> list[bool]:
+    return [search_path(store, release).exists() for release in releases]
+
+
+def test_files_of_old_releases_are_dropped_once_a_newer_one_is_there(tmp_path: Path) -> None:
+    store, releases = publish_many(tmp_path, 5)
+    assert files_of(store, releases) == [False, False, False, True, True]
+    assert verify_index(store).is_clean
+    seals = {path.name.removesuffix(".sha256") for path in store.search_folder.glob("*.sha256")}
+    assert seals == {path.name for path in store.search_folder.glob("*.sqlite")}
+
+
+def test_file_of_a_release_that_somebody_reads_stays(tmp_path: Path) -> None:
+    store, releases = publish_many(tmp_path, 2)
+    with store.lease(releases[0]):
+        publish_many(tmp_path, 2)
+        assert files_of(store, releases) == [True, False]
+
+
+def test_reader_with_an_open_file_goes_on_when_it_is_dropped(tmp_path: Path) -> None:
+    store, releases = publish_many(tmp_path, 1)
+    with open_search_index(store, releases[0]) as index:
+        publish_many(tmp_path, 4)
+        assert files_of(store, releases) == [False]
+        document = next(doc for doc in index.documents.values() if doc.doc_id == "orchard.pdf")
+        assert index.page_hits("hives", document.page_rows, BODY).rows
+
+
+def test_dropped_file_is_made_again_from_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, releases = publish_many(tmp_path, 4)
+    opened: list[str] = []
+    open_document = IndexStore.open_document
+
+    def watch(self: IndexStore, release: Release, doc_key: str) -> object:
+        opened.append(release.documents[doc_key].doc_id)
+        return open_document(self, release, doc_key)
+
+    monkeypatch.setattr(IndexStore, "open_document", watch)
+    assert pages_with(store, releases[0], "orchard.pdf", "cider") == set()
+    assert opened == ["orchard.pdf"]  # of two documents the one that differs
+    made = everything(search_path(store, releases[0]))
+    for path in store.search_folder.glob("*.sqlite"):
+        path.unlink()
+    assert made == everything(build_search_index(store, releases[0]))
+
+
+def test_file_is_made_from_the_release_that_differs_least_and_not_the_newest(tmp_path: Path) -> None:
+    store, first = publish(tmp_path, {"harbour.pdf": HARBOUR, "orchard.pdf": ORCHARD})
+    build_search_index(store, first)
+    build_search_index(store, publish(tmp_path, {"harbour.pdf": HARBOUR[:1], "orchard.pdf": ORCHARD[:1]})[1])
+    back = store.rollback(first.name)
+    marked = sqlite3.connect(search_path(store, first))
+    marked.execute("INSERT INTO meta VALUES ('mark', 'first')")
+    marked.commit()
+    marked.close()
+    search_path(store, first).with_suffix(".sqlite.sha256").unlink()
+    copy = sqlite3.connect(build_search_index(store, back))
+    assert copy.execute("SELECT value FROM meta WHERE key = 'mark'").fetchone() == ("first",)
+    copy.close()
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "empty"])
+def test_damaged_file_is_no_beginning_for_the_next(tmp_path: Path, damage: str) -> None:
+    store, releases = publish_many(tmp_path, 1)
+    path = search_path(store, releases[0])
+    whole = bytearray(path.read_bytes())
+    if damage == "flipped":
+        whole[len(whole) // 2] ^= 255
+    path.write_bytes(bytes({"cut": whole[: len(whole) // 2], "flipped": whole, "empty": b""}[damage]))
+    second = publish(tmp_path, {"orchard.pdf": ORCHARD[:1]})[1]
+    rows = everything(build_search_index(store, second))
+    for file in store.search_folder.glob("*.sqlite"):
+        file.unlink()
+    assert rows == everything(build_search_index(store, second))
+
+
+def test_file_dropped_at_the_moment_of_opening_is_made_for_this_one_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, releases = publish_many(tmp_path, 4)
+
+    def lose(store: IndexStore, release: Release) -> Path:
+        path = build_search_index(store, release)
+        path.unlink()
+        return path
+
+    monkeypatch.setattr(fulltext, "build_search_index", lose)
+    assert pages_with(store, releases[0], "orchard.pdf", "hives") == {2}
