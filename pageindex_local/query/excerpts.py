@@ -19,7 +19,8 @@ def word_weights(question: Question, evidence: Evidence | None) -> dict[str, flo
 
 def weigh_text(text: str, weights: Mapping[str, float]) -> float:
     """The worth of the different question words in a text."""
-    return sum(weights.get(word, 0.0) for word in set(quote_words(text)))
+    here = set(quote_words(text))
+    return sum(worth for word, worth in weights.items() if word in here)  # in one order: sums of floats depend on it
 
 
 def choose_window(lines: Sequence[tuple[int, str]], weights: Mapping[str, float], size_words: int) -> tuple[int, int]:
