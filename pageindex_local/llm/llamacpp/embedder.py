@@ -20,7 +20,7 @@ from pageindex_local.llm.threads import count_physical_cores
 
 WINDOW_TOKENS = 2_048  # ten times a passage; models with a shorter window keep theirs
 SEQUENCES = 16  # texts read at once
-BATCH_TOKENS = 2_048  # and their tokens together, more where one window is larger
+BATCH_TOKENS = 512  # and their tokens together, where one is not longer: every token is held against all of a batch
 _POOLINGS = {
     native.LLAMA_POOLING_TYPE_MEAN: "mean",
     native.LLAMA_POOLING_TYPE_CLS: "first token",
@@ -55,12 +55,12 @@ class LlamaCppEmbedder:
         self._vocabulary = GgufVocabulary(self._model)
         trained = native.llama_model_n_ctx_train(self._model)
         self._window = min(entry.context_tokens or WINDOW_TOKENS, trained, WINDOW_TOKENS)
-        self._tokens_at_once = max(BATCH_TOKENS, self._window)
+        self._cells = max(BATCH_TOKENS, self._window)  # a text must be read in one step to be pooled
         pooling = self._open_context(prepared.weights)
         self.pooling = _POOLINGS[pooling]
         self._width: int = native.llama_model_n_embd_out(self._model)
         self._front, self._back = self._read_ends()
-        self._batch = native.llama_batch_init(self._tokens_at_once, 0, 1)
+        self._batch = native.llama_batch_init(self._cells, 0, 1)
         self._encodes = native.llama_model_has_encoder(self._model) and not native.llama_model_has_decoder(self._model)
         engine = f"llama-cpp-python {version('llama-cpp-python')}, llama.cpp {native.llama_version().decode()}"
         prefixes = self._question_prefix, self._passage_prefix
@@ -99,7 +99,7 @@ class LlamaCppEmbedder:
     def _open_context(self, weights: Path) -> int:
         """Open the context and return how it pools. The metadata decide; where they say nothing it is the mean."""
         parameters = native.llama_context_default_params()
-        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self._tokens_at_once
+        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self._cells
         parameters.n_seq_max = SEQUENCES
         parameters.n_threads = parameters.n_threads_batch = self._threads
         parameters.embeddings = True
@@ -113,7 +113,7 @@ class LlamaCppEmbedder:
             self._context = native.llama_init_from_model(self._model, parameters)
             if not self._context:
                 self.close()
-                raise ModelError(f"no context of {self._tokens_at_once} tokens: {last_error()}", subject=str(weights))
+                raise ModelError(f"no context of {self._cells} tokens: {last_error()}", subject=str(weights))
             pooling = native.llama_pooling_type(self._context)
             if pooling == native.LLAMA_POOLING_TYPE_NONE:
                 native.llama_free(self._context)
@@ -176,7 +176,7 @@ class LlamaCppEmbedder:
         batch: list[tuple[int, list[int]]] = []
         size = 0
         for part in parts:
-            if batch and (len(batch) == SEQUENCES or size + len(part[1]) > self._tokens_at_once):
+            if batch and (len(batch) == SEQUENCES or size + len(part[1]) > BATCH_TOKENS):
                 yield batch
                 batch, size = [], 0
             batch.append(part)
