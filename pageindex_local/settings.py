@@ -77,6 +77,7 @@ class QuerySettings(_Section):
     max_covered_pages: int = Field(gt=0)
     max_node_scores: int = Field(ge=0)
     max_score_tokens: int = Field(ge=0)
+    max_described_documents: int = Field(ge=0)
     fulltext_weight: float = Field(ge=0, le=1)
     answer_tokens: int = Field(gt=0)
     abstain_below: float = Field(ge=0, le=1)

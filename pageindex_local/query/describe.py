@@ -35,6 +35,7 @@ def describe_document(ranked: RankedDocument) -> dict[str, Any]:
         "name": round(ranked.name, 4),
         "title": round(ranked.title, 4),
         "year": round(ranked.year, 4),
+        **({} if ranked.model is None else {"model": round(ranked.model, 4)}),
     }
 
 

@@ -39,7 +39,10 @@ _PERIOD = re.compile(r"((?:19|20)\d\d)[\W_]*(Q[1-4]|H[12])", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document and why it was chosen. Scores are parts of `score`; text is 1 for the best document by full text."""
+    """A document and why it was chosen. Scores are parts of `score`; text is 1 for the best document by full text.
+
+    `model` is what a model made of its name and description, from 0 to 1; None where none judged.
+    """
 
     document: IndexedDocument
     score: float
@@ -47,6 +50,7 @@ class RankedDocument:
     name: float
     year: float  # years, periods and versions together
     title: float = 0.0
+    model: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from pageindex_local.query.analyse import Question, analyse_question
 from pageindex_local.query.calibration import choose_plan
 from pageindex_local.query.confidence import Confidence, measure_confidence
 from pageindex_local.query.describe import describe_candidate, describe_document, describe_question, describe_search
+from pageindex_local.query.described import judge_documents
 from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
@@ -158,16 +159,23 @@ def _find(
             {"strategy": plan.strategy.value, "why": plan.reason, "model's share of sections": plan.section_share}
         )
         details["model's share of pages"] = plan.page_share
+        details["model's share of documents"] = plan.document_share
         if plan.reason == CANNOT_SCORE:
             trace.count("model cannot score")
     with trace.step("choose documents") as details:
         choice = rank_documents(index, question, allowed)
         findings.notices.extend(choice.notices)
-        chosen, compared = choose_documents(choice.ranked, question)
-        details["documents"] = [describe_document(ranked) for ranked in choice.ranked[:10]]
+        judges = Judges(plan, model, question.text, settings, hidden, documents=len(choice.ranked))
+        found = list(choice.ranked)
+        if judges.documents is not None:
+            found = judge_documents(
+                found, release, judges.documents, share=plan.document_share, depth=judges.document_depth
+            )
+            details["judged by description"] = sum(ranked.model is not None for ranked in found)
+        chosen, compared = choose_documents(found, question)
+        details["documents"] = [describe_document(ranked) for ranked in found[:10]]
         details["searched"] = [ranked.document.doc_id for ranked in chosen]
         details["compared"] = compared
-    judges = Judges(plan, model, question.text, settings, hidden)
     near = _open_vectors(store, release, index, question, settings, vectors, trace)
     for ranked in chosen:
         key = ranked.document.doc_key

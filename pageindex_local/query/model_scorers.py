@@ -49,6 +49,16 @@ class LikelihoodScorer:
 
     name = "likelihood"
 
+    @staticmethod
+    def calls_for(texts: int) -> int:
+        """How many calls so many texts take."""
+        return texts
+
+    @staticmethod
+    def texts_for(calls: int) -> int:
+        """How many texts so many calls judge."""
+        return calls
+
     def __init__(
         self, model: TextModel, question: str, budget: Budget, *, most: int | None = None, hidden: str = ""
     ) -> None:
@@ -98,6 +108,16 @@ class ChoiceScorer:
     """
 
     name = "choice"
+
+    @staticmethod
+    def calls_for(texts: int) -> int:
+        """How many calls so many texts take: one for each order of each list."""
+        return _ORDERS * -(-texts // (len(_LABELS) - 1))
+
+    @staticmethod
+    def texts_for(calls: int) -> int:
+        """How many texts so many calls judge; the last list may be shown in fewer orders."""
+        return (len(_LABELS) - 1) * -(-calls // _ORDERS)
 
     def __init__(
         self, model: TextModel, question: str, budget: Budget, *, most: int | None = None, hidden: str = ""

@@ -7,11 +7,25 @@ from typing import Protocol
 
 from pageindex_local.query.citations import make_inert
 from pageindex_local.query.evidence import Evidence
-from pageindex_local.records import Node, SectionTree
+from pageindex_local.records import SectionTree
 
 PASSAGE_SHARE = 0.5  # of a leaf's evidence; the rest is its best page
 THIN_WORDS = 30  # a leaf with fewer words is described together with its parent
 _MAX_TEXT_CHARACTERS = 1_200
+
+
+class Described(Protocol):
+    """What stands for itself before a judge by an id and a summary: a section, or a whole document."""
+
+    @property
+    def node_id(self) -> str:
+        """The section's id; for a document its `doc_key`."""
+        ...
+
+    @property
+    def summary(self) -> str:
+        """What it says, in a sentence or two; may be empty."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +35,7 @@ class Section:
     `context` is the parent's summary, given where the leaf alone is too thin to be judged.
     """
 
-    node: Node
+    node: Described
     titles: tuple[str, ...]
     text: str
     context: str = ""

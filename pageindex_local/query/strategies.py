@@ -22,7 +22,8 @@ class Plan:
     """What a question is searched by.
 
     `section_share` is the model's part of a section's score, `page_share` that of a page's when pages are put in their
-    last order, `path_share` the part of a page's score that comes from the path to it. `reason` is for the trace.
+    last order, `document_share` that of a document's in a small collection (see `described`). `path_share` is the part
+    of a page's score that comes from the path to it. `reason` is for the trace.
     """
 
     strategy: Strategy
@@ -30,11 +31,12 @@ class Plan:
     page_share: float
     path_share: float
     reason: str
+    document_share: float = 0.0
 
     @property
     def asks_model(self) -> bool:
         """Whether any score depends on a model."""
-        return self.section_share > 0 or self.page_share > 0
+        return self.section_share > 0 or self.page_share > 0 or self.document_share > 0
 
 
 PATH_SHARE = 0.3

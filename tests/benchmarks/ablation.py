@@ -2,9 +2,12 @@
 
     python -m tests.benchmarks.ablation retrieval DATASET --work FOLDER [--model NAME] [--questions N]
     python -m tests.benchmarks.ablation places DATASET --work FOLDER [--model NAME] [--questions N]
+    python -m tests.benchmarks.ablation documents DATASET --work FOLDER --model NAME [--questions N]
 
 `retrieval` ranks pages for the questions of a data set, the right document given; `places` asks with sentences whose
 section is known, every third word dropped, with that sentence taken out of the summaries, the document not given.
+`documents` asks which document comes first, by full text and by the model over descriptions, with the questions of the
+data set, or with such sentences where it has none.
 Scores are cached in FOLDER, so a second run with other weights costs little.
 """
 
@@ -18,8 +21,13 @@ from pathlib import Path
 from pageindex_local.evaluate.retrieval import score_rankings
 from pageindex_local.llm.base import TextModel
 from pageindex_local.llm.lazy import open_lazily
+from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.calibration import choose_plan
+from pageindex_local.query.described import judge_documents
+from pageindex_local.query.documents import rank_documents
 from pageindex_local.query.find import find_pages
+from pageindex_local.query.fulltext import open_search_index
+from pageindex_local.query.model_scorers import Budget, LikelihoodScorer
 from pageindex_local.query.places import sample_sentences
 from pageindex_local.query.strategies import FULLTEXT_PLAN, PATH_SHARE, Plan, Strategy, make_plan
 from pageindex_local.query.trace import Trace
@@ -96,8 +104,35 @@ def run_places(bench: Bench, settings: QuerySettings, model: TextModel | None, c
         _print_cost(size, started, _tokens(model) - before)
 
 
+def run_documents(bench: Bench, settings: QuerySettings, model: TextModel | None, count: int) -> None:
+    """Which document comes first: by full text and what the question says of it, by descriptions, by both."""
+    if bench.questions:
+        chosen = bench.questions[:: max(1, -(-len(bench.questions) // count))]
+        asked = [(question.question, bench.doc_ids[question.question_id], "") for question in chosen]
+    else:
+        versions = [bench.store.open_document(bench.release, doc_key) for doc_key in bench.release.documents]
+        asked = [(place.question, place.doc_id, place.source) for place in sample_sentences(versions, count, seed=1)]
+    size = len(bench.release.documents)
+    with open_search_index(bench.store, bench.release) as index:
+        for share in (0.0, 0.1, 0.2, 0.3, 0.5, 1.0)[: None if model else 1]:
+            ranks, started, before = [], time.perf_counter(), _tokens(model)
+            for question, doc_id, hidden in asked:
+                found = list(rank_documents(index, analyse_question(question)).ranked)
+                if model is not None and share:
+                    judge = LikelihoodScorer(model, question, Budget(size, 100_000), hidden=hidden)
+                    found = judge_documents(found, bench.release, judge, share=share, depth=size)
+                ranks.append([ranked.document.doc_id for ranked in found].index(doc_id) + 1)
+            name = {0.0: "full text and names", 1.0: "by description only"}.get(share, f"fused {share:g}")
+            shares = "  ".join(f"in {k} {sum(rank <= k for rank in ranks) / len(ranks):.3f}" for k in (1, 3))
+            print(f"{name:34} {shares}  MRR {sum(1 / rank for rank in ranks) / len(ranks):.3f}  ({len(ranks)})")
+            _print_cost(len(ranks), started, _tokens(model) - before)
+
+
 def _tokens(model: TextModel | None) -> int:
     return 0 if model is None else model.usage.input_tokens  # type: ignore[attr-defined]
+
+
+_TASKS = {"retrieval": run_retrieval, "places": run_places, "documents": run_documents}
 
 
 def _print_cost(questions: int, started: float, tokens: int) -> None:
@@ -107,7 +142,7 @@ def _print_cost(questions: int, started: float, tokens: int) -> None:
 
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("task", choices=("retrieval", "places"))
+    parser.add_argument("task", choices=tuple(_TASKS))
     parser.add_argument("dataset", help="folder, or its name below ../shared/data")
     parser.add_argument("--work", type=Path, required=True, help="where index and scores are kept")
     parser.add_argument("--model", help="a model name or GGUF path; without it only full text is measured")
@@ -124,8 +159,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             model = open_lazily(settings.model, options.work / "completions.sqlite")
             stack.callback(model.close)
         bench = open_bench(dataset, options.work, settings)
-        run = run_retrieval if options.task == "retrieval" else run_places
-        run(bench, settings.query, model, options.questions)
+        _TASKS[options.task](bench, settings.query, model, options.questions)
 
 
 if __name__ == "__main__":
