@@ -1,5 +1,6 @@
 """Every command on an index in a bucket: servers on this machine, reached as any others through their addresses."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,7 @@ def sources(tmp_path: Path) -> Path:
 @pytest.fixture
 def on(run: Runner, s3_server: "S3Server", s3_place: str) -> Runner:
     """Runs a command on the bucket."""
-    return lambda *arguments: run(*arguments, "--index", s3_place)
+    return lambda *arguments, **rest: run(*arguments, "--index", s3_place, **rest)
 
 
 @pytest.fixture(params=["s3_place", "google_place", "azure_place"])
@@ -101,6 +102,53 @@ def test_every_command_works_on_a_bucket(run: Runner, place: str, sources: Path,
     assert run("verify", "--deep", "--index", elsewhere, "--json").json["clean"]
     answered = run("ask", QUESTION, "--no-model", "--json", "--index", elsewhere).json
     assert any("nine crowns" in citation["quote"] for citation in answered["citations"])
+
+
+def test_evaluate_a_bucket_gives_figures_and_compares_releases(on: Runner, sources: Path, tmp_path: Path) -> None:
+    build(on, sources)
+    file = tmp_path / "questions.jsonl"
+    # A Markdown document has one block a heading: "Fees" is the third of the guide.
+    file.write_text(
+        json.dumps({"question_id": "fee", "question": QUESTION, "doc_name": "guide", "evidence_pages": [3]}) + "\n"
+    )
+
+    first = on("evaluate", file, "--model", "fake", "--answers", "--json").json
+    (sources / "guide.md").write_text(GUIDE.replace("The fee for one night", "What is asked for"))
+    build(on, sources)
+    second = on("evaluate", file, "--model", "fake", "--answers", "--json", "--against", "1").json
+
+    values = first["runs"][0]["figures"]["values"]
+    assert values["recall@1"] == values["citations"] == 1.0
+    assert {run["release"] for run in second["runs"]} == {"000001", "000002"}
+    assert second["comparison"] is not None
+
+
+def test_calibrate_a_bucket_is_stored_there_and_followed(
+    on: Runner, sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(on, sources)
+    trace = tmp_path / "trace.json"
+
+    assert on("calibrate", "--model", "fake", "--samples", "5").code == 0
+
+    monkeypatch.setenv("HOME", str(tmp_path / "another machine"))
+    assert on("retrieve", QUESTION, "--model", "fake", "--trace", trace).code == 0
+    (chosen,) = [step for step in json.loads(trace.read_text())["steps"] if step["name"] == "choose a strategy"]
+    assert chosen["why"] == "measured on release 000001 with 5 samples"
+
+
+def test_chat_on_a_bucket_answers_and_remembers(on: Runner, sources: Path, tmp_path: Path) -> None:
+    build(on, sources)
+    talk = tmp_path / "talk.jsonl"
+
+    done = on(
+        "chat", "--model", "fake", "--conversation", talk, stdin=f"{QUESTION}\nAnd for fishing boats?\n\n".encode()
+    )
+
+    assert done.code == 0
+    assert "nine crowns" in done.out
+    assert "Fishing boats" in done.out
+    assert len(talk.read_text().splitlines()) == 2
 
 
 def test_bundle_of_a_bucket_is_that_of_a_folder(
