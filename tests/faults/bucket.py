@@ -11,6 +11,7 @@ from pageindex_local.errors import StoreError
 from pageindex_local.ids import sha256_hex
 from pageindex_local.store.objects import ConditionError, StoredObject
 from pageindex_local.store.places import BucketPath
+from tests.clouds import open_memory
 from tests.faults.disk import PowerCut
 
 Hook = Callable[[str, BucketPath], None]
@@ -79,6 +80,50 @@ class MemoryBucket:
     def _all(self) -> dict[BucketPath, tuple[bytes, float]]:
         with self._lock:
             return dict(self.objects)
+
+
+class ObstoreBucket(MemoryBucket):
+    """The same over obstore's bucket in memory, so that what is tested is also the way there and back."""
+
+    def __init__(self, objects: dict[BucketPath, tuple[bytes, float]] | None = None) -> None:
+        super().__init__()
+        self._inner = open_memory(BucketPath("/", "bucket"))
+        for place, (data, _) in (objects or {}).items():
+            self._inner.put(place, data, None)
+
+    def copy(self) -> "ObstoreBucket":
+        entries = self._inner.list_below(BucketPath("/", "bucket"))
+        return ObstoreBucket({entry.place: (self._inner.get(entry.place)[0], entry.modified) for entry in entries})
+
+    def get(self, place: BucketPath) -> tuple[bytes, str]:
+        self.before("get", place)
+        found = self._inner.get(place)
+        self.after("get", place)
+        return found
+
+    def put(self, place: BucketPath, data: bytes, tag: str | None) -> str:
+        self.before("put", place)
+        new = self._inner.put(place, data, tag)
+        self.after("put", place)
+        return new
+
+    def find(self, place: BucketPath) -> StoredObject | None:
+        self.before("find", place)
+        return self._inner.find(place)
+
+    def list_below(self, place: BucketPath, limit: int | None = None) -> list[StoredObject]:
+        self.before("list_below", place)
+        return self._inner.list_below(place, limit)
+
+    def list_names(self, place: BucketPath) -> list[str]:
+        self.before("list_names", place)
+        return self._inner.list_names(place)
+
+    def delete(self, places: Sequence[BucketPath]) -> None:
+        for place in places:
+            self.before("delete", place)
+            self._inner.delete([place])
+            self.after("delete", place)
 
 
 class Counter:

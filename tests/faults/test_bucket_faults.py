@@ -15,7 +15,7 @@ from pageindex_local.store.objects import BucketFiles
 from pageindex_local.store.places import BucketPath
 from pageindex_local.store.records import Release
 from pageindex_local.store.verify import verify_index
-from tests.faults.bucket import Counter, MemoryBucket, cut, deny, fail
+from tests.faults.bucket import Counter, MemoryBucket, ObstoreBucket, cut, deny, fail
 from tests.faults.disk import PowerCut
 from tests.faults.test_power_cuts import CHANGES, Change, content, state
 from tests.store_samples import export_two_documents, publish_sections, sample_sections, store_settings, write_sections
@@ -29,9 +29,9 @@ def open_store(bucket: MemoryBucket, **settings: float) -> IndexStore:
     return IndexStore(ROOT, "main", store_settings(**{"lock_timeout_s": 2} | settings), files)
 
 
-def prepared() -> MemoryBucket:
+def prepared(bucket: MemoryBucket | None = None) -> MemoryBucket:
     """Three releases of two documents, and one version that was written and never published."""
-    bucket = MemoryBucket()
+    bucket = bucket or MemoryBucket()
     store = open_store(bucket)
     publish_sections(store, sample_sections("one"))
     publish_sections(store, sample_sections("alpha"), "valve.md")
@@ -48,10 +48,10 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Trial:
     """A change from a starting point: what a reader sees before and after, and how many operations it takes."""
 
-    def __init__(self, name: str, bundle: Path) -> None:
+    def __init__(self, name: str, bundle: Path, bucket: MemoryBucket) -> None:
         self.change: Change
         self.change, empty = CHANGES.get(name, (lambda store: import_bundle(store, bundle), True))
-        self.start = MemoryBucket() if empty else prepared()
+        self.start = bucket if empty else prepared(bucket)
         self.old = state(open_store(self.start.copy()))
         finished = self.start.copy()
         self.change(open_store(finished))
@@ -77,12 +77,14 @@ class Trial:
         assert verify_index(store).problems == (), what
 
 
-NAMES = [*CHANGES, "import"]
+BY_OBSTORE = ("publication by obstore", "import by obstore")
+NAMES = [*CHANGES, "import", *BY_OBSTORE]
 
 
 @pytest.fixture(params=NAMES)
 def trial(request: pytest.FixtureRequest, bundle: Path) -> Trial:
-    return Trial(request.param, bundle)
+    name, by, _ = request.param.partition(" by ")
+    return Trial(name, bundle, ObstoreBucket() if by else MemoryBucket())
 
 
 def run(trial: Trial, prepare: Callable[[MemoryBucket], None]) -> tuple[MemoryBucket, PageindexError | None]:
@@ -191,7 +193,8 @@ def publish_both(store: IndexStore) -> None:
     store.publish({ref.doc_key: ref for ref in refs}, expected_parent=live.name)
 
 
-def test_publish_beside_the_same_document_is_a_conflict_or_comes_after() -> None:
+@pytest.mark.parametrize("kind", [MemoryBucket, ObstoreBucket])
+def test_publish_beside_the_same_document_is_a_conflict_or_comes_after(kind: type[MemoryBucket]) -> None:
     seen = set()
 
     def check(bucket: MemoryBucket, conflict: Exception | None, when: str) -> None:
@@ -202,7 +205,7 @@ def test_publish_beside_the_same_document_is_a_conflict_or_comes_after() -> None
         assert ("edition mine" in text or "edition theirs" in text) if conflict is None else "edition theirs" in text
 
     between_any_two(
-        prepared(),
+        prepared(kind()),
         lambda store: publish_sections(store, sample_sections("mine")),
         lambda store: publish_sections(store, sample_sections("theirs")),
         check,
