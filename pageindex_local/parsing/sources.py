@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pageindex_local.errors import EmptySourceError, SourceError, SourceLimitError, UnsupportedSourceError
 from pageindex_local.ids import make_doc_key
+from pageindex_local.parsing.decode import find_wide_encoding
 from pageindex_local.records import MediaType, Source
 from pageindex_local.settings import ParseSettings
 
@@ -142,16 +143,9 @@ def _media_type(doc_id: str, path: Path, start: bytes) -> MediaType:
             raise _unsupported(doc_id, f"is {name}")
     if suffix == ".pdf":
         raise _unsupported(doc_id, "is named .pdf but holds no PDF")
-    if b"\0" in start and not start.startswith(_UTF_MARKS) and not _looks_like_utf16(start):
+    if b"\0" in start and not start.startswith(_UTF_MARKS) and not find_wide_encoding(start):
         raise _unsupported(doc_id, "holds binary data")
     return MediaType.MARKDOWN if suffix in _MARKDOWN_SUFFIXES else MediaType.TEXT
-
-
-def _looks_like_utf16(start: bytes) -> bool:
-    """Whether every other byte is mostly zero: UTF-16 of a European language without its mark."""
-    half = len(start) // 2
-    zeros = max(start[::2].count(0), start[1::2].count(0))
-    return half > 0 and zeros > 0.6 * half and start.count(0) < 1.2 * half
 
 
 def _unsupported(doc_id: str, what: str) -> UnsupportedSourceError:

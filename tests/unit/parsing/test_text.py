@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pageindex_local.errors import DamagedSourceError, EmptySourceError, SourceLimitError
-from pageindex_local.parsing.decode import decode_text
 from pageindex_local.parsing.text import LONGEST_LINE, _split_long, parse_text
 from pageindex_local.records import MediaType, ParsedDocument
 from tests.unit.parsing.pdfs import parse_settings, source_of
@@ -105,24 +104,3 @@ def test_parse_text_beyond_a_limit_names_the_setting(tmp_path: Path) -> None:
         parse_text(source_of(path, MediaType.TEXT), parse_settings(max_characters=50))
     with pytest.raises(SourceLimitError, match="max_pages = 2"):
         parse_text(source_of(path, MediaType.TEXT), parse_settings(max_pages=2, block_lines=10))
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
-def test_decode_of_unicode_encodings_needs_no_guess(encoding: str) -> None:
-    words = "Überschrift ✓ 見出し"
-    assert decode_text(words.encode(encoding), "a.txt") == (words, ())
-
-
-def test_decode_of_an_old_encoding_gives_the_words_and_a_warning() -> None:
-    words = "Die Prüfung der Geschäftsbücher erfolgt jährlich. Über Änderungen wird größtmöglich informiert. " * 20
-    text, warnings = decode_text(words.encode("cp1252"), "a.txt")
-    assert text == words
-    assert any("not UTF-8" in warning for warning in warnings)
-
-
-def test_decode_of_one_broken_byte_in_utf8_replaces_only_it() -> None:
-    data = ("Größe über alles. " * 200).encode()
-    text, warnings = decode_text(data + b"\xff" + data, "a.txt")
-    assert text.count("\ufffd") == 1
-    assert text.count("Größe") == 400
-    assert any("1 characters" in warning for warning in warnings)
