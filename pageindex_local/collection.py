@@ -35,6 +35,7 @@ from pageindex_local.unreadable import NOT_TRIED, read_unreadable, remember_unre
 
 # Above this the assets of a document cost more than they show: Dagster adds about half a second to each.
 MANY_DOCUMENTS = 100
+_NO_RENAMES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,27 +239,40 @@ def _find_written(
     return BuiltVersion(ref, Usage(), counts.nodes_reused, counts.nodes_rebuilt, (*version.manifest.warnings, note))
 
 
-def publish_candidates(store: IndexStore, waiting: Mapping[str, str], scope: Scope) -> Release | None:
+def publish_candidates(
+    store: IndexStore, waiting: Mapping[str, str], scope: Scope, renames: Mapping[str, str] = _NO_RENAMES
+) -> Release | None:
     """Publish written versions (document key -> version id) and drop documents whose source is gone.
 
     A version whose parent is not the one that is live for its document has been overtaken, by another build or by a
-    rollback, and is left out; so is one that gc removed while it waited.
+    rollback, and is left out; so is one that gc removed while it waited, and one that goes on with a document under
+    another name whose file is back, or with which somebody else goes on already. `renames` are documents to be built
+    (new key -> old key): while the new one is not published the old one stays.
 
     Raises:
         StoreError: the index cannot be read or written.
     """
     current = store.current()
     pinned = {} if current is None else current.documents
+    there = {make_doc_key(file.doc_id) for file in find_sources(scope.inputs, exclude=scope.exclude)}
     changes: dict[str, VersionRef | None] = {}
+    taken = set(there)
     for doc_key, version_id in waiting.items():
         live = pinned[doc_key].version_id if doc_key in pinned else None
         with suppress(IndexNotFoundError):
-            if store.open_version(doc_key, version_id).manifest.parent_version == live:
-                changes[doc_key] = store.version_ref(doc_key, version_id)
+            manifest = store.open_version(doc_key, version_id).manifest
+            former = None if manifest.renamed_from is None else manifest.renamed_from.doc_key
+            if manifest.parent_version != live or former in taken:
+                continue
+            if former is not None and former not in pinned and former in find_renamed_away(store):
+                continue
+            if former is not None:
+                taken.add(former)
+            changes[doc_key] = store.version_ref(doc_key, version_id)
     if not scope.keep_missing and scope.is_whole:
-        there = {make_doc_key(file.doc_id) for file in find_sources(scope.inputs, exclude=scope.exclude)}
+        wanted = {old for new, old in renames.items() if new in there and new not in pinned and new not in changes}
         if there:
-            changes |= {doc_key: None for doc_key in pinned if doc_key not in there}
+            changes |= {doc_key: None for doc_key in pinned if doc_key not in there and doc_key not in wanted}
     if not changes:
         return current
     release = store.publish(changes, expected_parent=None if current is None else current.name)

@@ -13,6 +13,7 @@ from pipelines.document import CODE_VERSION, GROUP
 from pipelines.failures import final_errors
 from pipelines.metadata import release_metadata, tree_metadata, usage_metadata, version_diff, versioned_output
 from pipelines.partitions import documents
+from pipelines.renames import read_names
 from pipelines.resources import Workspace, candidates_of
 from pipelines.tree import LLM_POOL, ONE_RETRY
 
@@ -90,7 +91,8 @@ def release(workspace: dg.ResourceParam[Workspace]) -> dg.Output[None]:
     waiting = queue.read()
     with final_errors():
         before = workspace.store.current()
-        published = publish_candidates(workspace.store, waiting, workspace.scope)
+        renames = {new: old for new, (old, _) in read_names(workspace.names_file).former.items()}
+        published = publish_candidates(workspace.store, waiting, workspace.scope, renames)
         queue.remove(waiting)
         metadata = release_metadata(workspace.store, before, published)
     version = "none" if published is None else published.name

@@ -1,7 +1,7 @@
 """What every asset works with: the index, the settings, the model and the sources, opened once a run."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +15,16 @@ from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import LazyModel, open_lazily
 from pageindex_local.parsing.parser_process import ParserProcess
 from pageindex_local.parsing.sources import find_sources, read_source
-from pageindex_local.planning import Scope, plan_collection
+from pageindex_local.planning import PlannedDocument, Scope, plan_collection
 from pageindex_local.progress import NO_PROGRESS, Progress
+from pageindex_local.records import Source
 from pageindex_local.renames import gone_documents
 from pageindex_local.settings import Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.places import read_place
-from pageindex_local.store.records import VersionRef
+from pageindex_local.store.records import ReleaseEntry, VersionRef
+from pageindex_local.unreadable import read_unreadable
+from pipelines.renames import names_of, read_names, write_names
 
 
 @dataclass
@@ -73,22 +76,38 @@ class Workspace:
         files = {
             make_doc_key(file.doc_id): file for file in find_sources(self.scope.inputs, exclude=self.scope.exclude)
         }
-        if doc_key in files:
-            file = files[doc_key]
-            entry = None if current is None else current.documents.get(doc_key)
-            if entry is None and gone_documents(current, files):
-                # Perhaps a document that had another name: only the whole plan can tell which of those it was.
-                planned = plan_collection(
-                    self.scope, current, self.settings.parse, self.fingerprint(), store=self.store
-                )
-                found = next(planned for planned in planned if planned.doc_key == doc_key)
-                if found.source is not None:
-                    return found.job(self.store)
-            source = read_source(file.doc_id, file.path, self.settings.parse)
-            parent = None if entry is None else entry.version_id
-            return BuildJob(source, self.store.next_version_id(doc_key), parent)
-        raise SourceError(
-            "no source of that key", subject=doc_key, next_step="Remove the partition, or bring the file back."
+        if doc_key not in files:
+            raise SourceError(
+                "no source of that key", subject=doc_key, next_step="Remove the partition, or bring the file back."
+            )
+        source = read_source(files[doc_key].doc_id, files[doc_key].path, self.settings.parse)
+        entry = None if current is None else current.documents.get(doc_key)
+        version_id = self.store.next_version_id(doc_key)
+        if entry is not None:
+            return BuildJob(source, version_id, entry.version_id)
+        return BuildJob(source, version_id, renamed_from=self._find_former(source, gone_documents(current, files)))
+
+    def _find_former(self, source: Source, gone: Mapping[str, ReleaseEntry]) -> tuple[str, str] | None:
+        """The document that is gone and that a new one goes on with: key and version."""
+        if not gone:
+            return None
+        names = read_names(self.names_file)
+        if not names.knows(source, gone):
+            names = names_of(self.plan())
+            write_names(self.names_file, names)
+        return names.find_former(source.doc_key, gone)
+
+    @property
+    def names_file(self) -> Path:
+        """Where the last plan's documents under another name are kept."""
+        return self.store.work_folder / "renames.json"
+
+    def plan(self) -> list[PlannedDocument]:
+        """What there is to do. Reads every source, and compares new documents with those that are gone."""
+        parse = self.settings.parse
+        unreadable = read_unreadable(self.store, parse)
+        return plan_collection(
+            self.scope, self.store.current(), parse, self.fingerprint(), store=self.store, unreadable=unreadable
         )
 
 

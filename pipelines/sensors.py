@@ -11,10 +11,10 @@ import dagster as dg
 from pageindex_local.errors import SourceError
 from pageindex_local.ids import hash_parts
 from pageindex_local.parsing.sources import SourceFile, find_sources
-from pageindex_local.planning import Action, PlannedDocument, plan_collection
-from pageindex_local.unreadable import read_unreadable
+from pageindex_local.planning import Action, PlannedDocument
 from pipelines.jobs import index_document, publish_release
 from pipelines.partitions import requests_to_add
+from pipelines.renames import names_of, write_names
 from pipelines.resources import Workspace, WorkspaceSettings
 from pipelines.sources import observation
 
@@ -76,8 +76,9 @@ def run_requests(planned: Sequence[PlannedDocument], fingerprint: str) -> list[d
 
 
 def removal_request(planned: Sequence[PlannedDocument], release: str) -> list[dg.RunRequest]:
-    """One run of the release alone where sources are gone."""
-    gone = [entry.doc_key for entry in planned if entry.action is Action.REMOVE]
+    """One run of the release alone where sources are gone, and no other document is to go on with them."""
+    former = {old for old, _ in names_of(planned).former.values()}
+    gone = [entry.doc_key for entry in planned if entry.action is Action.REMOVE and entry.doc_key not in former]
     if not gone:
         return []
     return [dg.RunRequest(run_key=f"remove:{release}:{hash_parts(gone)[:16]}", job_name=publish_release.name)]
@@ -86,11 +87,10 @@ def removal_request(planned: Sequence[PlannedDocument], release: str) -> list[dg
 def plan_workspace(workspace: Workspace) -> tuple[list[PlannedDocument], str, str]:
     """What there is to do, the fingerprint of today's builds, and the name of the current release."""
     current = workspace.store.current()
-    fingerprint = workspace.fingerprint()
-    store, parse = workspace.store, workspace.settings.parse
-    unreadable = read_unreadable(store, parse)
-    planned = plan_collection(workspace.scope, current, parse, fingerprint, store=store, unreadable=unreadable)
-    return planned, fingerprint.with_model, "none" if current is None else current.name
+    planned = workspace.plan()
+    if any(entry.action is Action.REMOVE for entry in planned):
+        write_names(workspace.names_file, names_of(planned))  # the runs need not find them again
+    return planned, workspace.fingerprint().with_model, "none" if current is None else current.name
 
 
 @dg.sensor(

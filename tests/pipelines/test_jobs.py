@@ -6,9 +6,13 @@ from typing import Any
 import dagster as dg
 import pytest
 
+from pageindex_local.build import BuildJob, build_document, make_fingerprint
+from pageindex_local.collection import publish_candidates
 from pageindex_local.grafts.replace import draft_replacement, publish_draft
 from pageindex_local.ids import make_doc_key
-from pageindex_local.settings import Settings
+from pageindex_local.parsing.sources import read_source
+from pageindex_local.planning import Scope, plan_collection, read_previous
+from pageindex_local.settings import Settings, read_settings
 from pageindex_local.store.index import IndexStore
 from pipelines.checks import ALL_CHECKS, RELEASE_CHECKS
 from pipelines.io_managers import StageFiles
@@ -196,6 +200,63 @@ def test_renamed_source_goes_on_with_its_ids(
     live = store.require_current()
     assert {entry.doc_id for entry in live.documents.values()} == {"ebb-and-flood.md", "winds.md"}
     assert store.open_document(live, make_doc_key("ebb-and-flood.md")).tree() == before
+
+
+def test_renamed_folder_keeps_all_ids_and_is_planned_once(
+    repository: dg.RepositoryDefinition,
+    instance: dg.DagsterInstance,
+    store: IndexStore,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = ["tides.md", "winds.md", "swell.md"]
+    write_document(folder / "swell.md", "Swell", sections=5)
+    for name in names:
+        run_document(repository, instance, make_doc_key(name))
+    live = store.require_current()
+    before = {name: set(store.open_document(live, make_doc_key(name)).tree().nodes) for name in names}
+    (folder / "sea").mkdir()
+    for name in names:
+        (folder / name).rename(folder / "sea" / name)
+    plans = []
+
+    def count(*arguments: Any, **options: Any) -> Any:
+        plans.append(arguments)
+        return plan_collection(*arguments, **options)
+
+    monkeypatch.setattr("pipelines.resources.plan_collection", count)
+    for name in names:  # each run publishes: the others' old names must still be there to go on with
+        result = run_document(repository, instance, make_doc_key(f"sea/{name}"))
+        assert metadata_of(result, "summaries")["model_calls"] == 0
+    live = store.require_current()
+    assert {entry.doc_id for entry in live.documents.values()} == {f"sea/{name}" for name in names}
+    for name in names:
+        assert set(store.open_document(live, make_doc_key(f"sea/{name}")).tree().nodes) == before[name]
+    assert len(plans) == 1
+
+
+def test_two_new_documents_never_go_on_with_the_same_old_one(
+    repository: dg.RepositoryDefinition, instance: dg.DagsterInstance, store: IndexStore, folder: Path
+) -> None:
+    run_document(repository, instance, TIDES)
+    (folder / "tides.md").rename(folder / "ebb.md")
+    settings = read_settings(overrides={"summary": {"mode": "extractive"}, "tree": {"strategy": "layout"}})
+    fingerprint = make_fingerprint(settings, None)
+    refs = []
+    for name in ("ebb.md", "flood.md"):  # as two builders would that do not know of each other
+        source = read_source(name, folder / "ebb.md", settings.parse)
+        job = BuildJob(source, "v000001", renamed_from=(TIDES, "v000001"))
+        previous, _ = read_previous(store, job, fingerprint)
+        refs.append(store.write_version(build_document(job, previous, None, settings)))
+    (folder / "flood.md").write_bytes((folder / "ebb.md").read_bytes())
+    waiting = {ref.doc_key: ref.version_id for ref in refs}
+    published = publish_candidates(store, waiting, Scope((folder,)))
+    assert published is not None
+    assert {entry.doc_id for entry in published.documents.values()} == {"ebb.md"}
+    # Nor in another release, when the old name is gone.
+    later = publish_candidates(store, waiting, Scope((folder,)))
+    assert later is not None
+    assert {entry.doc_id for entry in later.documents.values()} == {"ebb.md"}
 
 
 def test_correction_made_by_hand_outlives_a_run(
