@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pageindex_local.errors import CorruptIndexError
-from pageindex_local.records import Node, NodeKind, Origin, SectionTree, SummarySource
+from pageindex_local.records import SectionTree, SummarySource
+from pageindex_local.store.lazy_rows import NodeRows, PageRows
 from pageindex_local.store.records import StoredPage
 
 _NODES = pa.schema(
@@ -75,45 +76,13 @@ def write_nodes(tree: SectionTree) -> bytes:
 
 
 def read_nodes(data: bytes, *, subject: str, description: str, description_source: SummarySource) -> SectionTree:
-    """The tree again, exactly as written; `subject` names the file in errors.
+    """The tree again, exactly as written; `subject` names the file in errors. Its nodes become records when asked for.
 
     Raises:
-        CorruptIndexError: not such a table, or rows that form no tree.
+        CorruptIndexError: not such a table, or rows that form no tree; later, where a node holds an unknown value.
     """
-    rows = _read(data, _NODES, subject)
-    children: dict[str | None, list[str]] = {None: []}
-    for row in rows:
-        parent_id, node_id = row["parent_id"], row["node_id"]
-        if parent_id not in children or node_id in children:
-            raise CorruptIndexError(f"node {node_id!r} is twice in it or before its parent", subject=subject)
-        children[parent_id].append(node_id)
-        children[node_id] = []
-    try:
-        nodes = {row["node_id"]: _node(row, tuple(children[row["node_id"]])) for row in rows}
-    except ValueError as error:
-        raise CorruptIndexError(f"holds a value this program does not know ({error})", subject=subject) from None
-    return SectionTree(tuple(children[None]), nodes, description, description_source)
-
-
-def _node(row: dict[str, Any], children: tuple[str, ...]) -> Node:
-    return Node(
-        node_id=row["node_id"],
-        parent_id=row["parent_id"],
-        children=children,
-        title=row["title"],
-        level=row["level"],
-        kind=NodeKind(row["kind"]),
-        span=(row["first_line"], row["end_line"]),
-        heading=(row["heading_first_line"], row["heading_end_line"]),
-        first_page=row["first_page"],
-        last_page=row["last_page"],
-        origin=Origin(row["origin"]),
-        confidence=row["confidence"],
-        own_hash=row["own_hash"],
-        subtree_hash=row["subtree_hash"],
-        summary=row["summary"],
-        summary_source=SummarySource(row["summary_source"]),
-    )
+    nodes = NodeRows(_read(data, _NODES, subject), subject)
+    return SectionTree(nodes.roots, nodes, description, description_source)
 
 
 def write_pages(pages: Iterable[StoredPage]) -> bytes:
@@ -132,23 +101,13 @@ def write_pages(pages: Iterable[StoredPage]) -> bytes:
     return _write(rows, _PAGES)
 
 
-def read_pages(data: bytes, *, subject: str) -> tuple[StoredPage, ...]:
-    """The pages again, exactly as written.
+def read_pages(data: bytes, *, subject: str) -> PageRows:
+    """The pages again, exactly as written; a record is made when it is asked for.
 
     Raises:
         CorruptIndexError: not such a table.
     """
-    return tuple(
-        StoredPage(
-            row["page_number"],
-            row["label"],
-            row["first_line"],
-            row["line_count"],
-            row["text"],
-            tuple(row["running_lines"]),
-        )
-        for row in _read(data, _PAGES, subject)
-    )
+    return PageRows(_read(data, _PAGES, subject))
 
 
 def _write(rows: Sequence[dict[str, Any]], schema: Any) -> bytes:
@@ -168,7 +127,8 @@ def _write(rows: Sequence[dict[str, Any]], schema: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _read(data: bytes, schema: Any, subject: str) -> list[dict[str, Any]]:
+def _read(data: bytes, schema: Any, subject: str) -> dict[str, Any]:
+    """The columns of a table by name, each one array."""
     try:
         table = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
@@ -176,7 +136,7 @@ def _read(data: bytes, schema: Any, subject: str) -> list[dict[str, Any]]:
     if table.schema.names != schema.names:
         raise CorruptIndexError(f"has the columns {', '.join(table.schema.names)}", subject=subject)
     try:
-        rows: list[dict[str, Any]] = table.cast(schema).to_pylist()
+        cast = table.cast(schema)
     except pa.ArrowException as error:
         raise CorruptIndexError(f"has columns of other types ({error})", subject=subject) from None
-    return rows
+    return {name: cast[name].combine_chunks() for name in schema.names}

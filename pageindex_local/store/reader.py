@@ -1,6 +1,7 @@
 """One stored version, read and checked: bytes become records only after their hash was found right. Writes nothing."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -144,11 +145,11 @@ class StoredVersion:
         raise CorruptIndexError("is not in the manifest", subject=str(path))
 
     def tree(self) -> SectionTree:
-        """The section tree, exactly as it was written."""
+        """The section tree, exactly as it was written; only nodes that are looked at become records."""
         return self._tree
 
-    def pages(self) -> tuple[StoredPage, ...]:
-        """Every page in order."""
+    def pages(self) -> Sequence[StoredPage]:
+        """Every page in order; only those that are looked at become records."""
         return self._pages
 
     def changes(self) -> Changes:
@@ -215,7 +216,7 @@ class StoredVersion:
         )
 
     @cached_property
-    def _pages(self) -> tuple[StoredPage, ...]:
+    def _pages(self) -> Sequence[StoredPage]:
         from pageindex_local.store.columns import read_pages  # noqa: PLC0415 - as above
 
         return read_pages(self.read_file(layout.PAGES), subject=str(self._folder / layout.PAGES))

@@ -1,7 +1,7 @@
 """A draft in, the content of the files of one immutable version out. Writes nothing."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pageindex_local.errors import StoreError, TreeError
 from pageindex_local.export import to_pageindex
@@ -46,12 +46,12 @@ def tree_hash(tree: SectionTree) -> str:
     return hash_parts(["tree", *(tree.nodes[root].subtree_hash for root in tree.roots)])
 
 
-def content_hash(tree: SectionTree, pages: tuple[StoredPage, ...]) -> str:
+def content_hash(tree: SectionTree, pages: Sequence[StoredPage]) -> str:
     """The logical hash of everything that a version keeps of its document, whatever the file format."""
     return hash_parts(_content_parts(tree, pages))
 
 
-def _content_parts(tree: SectionTree, pages: tuple[StoredPage, ...]) -> Iterator[str]:
+def _content_parts(tree: SectionTree, pages: Sequence[StoredPage]) -> Iterator[str]:
     yield from ("description", tree.description, tree.description_source.value)
     for node in tree.walk():
         yield "node"

@@ -50,7 +50,7 @@ class Bench:
     questions: list[EvidenceQuestion]
     doc_ids: dict[str, str]  # question id -> doc_id
 
-    def pages(self, doc_id: str) -> tuple[StoredPage, ...]:
+    def pages(self, doc_id: str) -> Sequence[StoredPage]:
         found = self.release.find(doc_id)
         assert found is not None
         return self.store.open_document(self.release, found[0]).pages()

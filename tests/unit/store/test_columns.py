@@ -7,8 +7,9 @@ import pytest
 from pageindex_local.errors import CorruptIndexError
 from pageindex_local.records import NodeKind, SummarySource
 from pageindex_local.store.columns import read_nodes, read_pages, write_nodes, write_pages
+from pageindex_local.store.lazy_rows import NodeRows
 from pageindex_local.store.records import StoredPage
-from tests.sections import render
+from tests.sections import Section, render
 from tests.store_samples import sample_sections
 
 
@@ -29,6 +30,40 @@ def test_read_nodes_gives_back_the_tree() -> None:
     assert {type(node.kind) for node in again.walk()} == {NodeKind}
 
 
+def test_read_nodes_one_by_one_gives_the_same_records_and_no_others() -> None:
+    wide = [Section(f"s{n}", f"Section {n}", ["text"], [Section(f"s{n}t", "Sub", ["more"])]) for n in range(100)]
+    tree = render(wide).tree
+    again = read_nodes(write_nodes(tree), subject="x", description="", description_source=SummarySource.NONE)
+    assert isinstance(again.nodes, NodeRows)
+
+    for node_id in (tree.roots[60], tree.roots[3], tree.nodes[tree.roots[60]].children[0]):
+        assert again.nodes[node_id] == tree.nodes[node_id]
+
+    assert again.nodes.made == 3
+    assert "none of them" not in again.nodes
+    assert list(again.walk()) == list(tree.walk())
+
+
+def test_read_nodes_rows_that_form_no_tree_are_corrupt() -> None:
+    tree = render(sample_sections()).tree
+    first, *others = tree.walk()
+    orphan = replace(others[0], parent_id="nobody")
+    for rows in ([first, first], [orphan], [*reversed(list(tree.walk()))]):
+        data = write_nodes(replace(tree, nodes=dict(enumerate(rows))))  # type: ignore[arg-type]
+        with pytest.raises(CorruptIndexError, match="twice in it or before its parent"):
+            read_nodes(data, subject="x", description="", description_source=SummarySource.NONE)
+
+
+def test_read_nodes_unknown_value_is_corrupt_once_the_node_is_read() -> None:
+    tree = render(sample_sections()).tree
+    strange = {key: replace(node, kind=SummarySource.MODEL) for key, node in tree.nodes.items()}  # type: ignore[arg-type]
+    again = read_nodes(
+        write_nodes(replace(tree, nodes=strange)), subject="x", description="", description_source=SummarySource.NONE
+    )
+    with pytest.raises(CorruptIndexError, match="does not know"):
+        again.nodes[tree.roots[0]]
+
+
 def test_write_nodes_equal_trees_give_equal_bytes() -> None:
     assert write_nodes(render(sample_sections()).tree) == write_nodes(render(sample_sections()).tree)
 
@@ -40,7 +75,11 @@ def test_read_pages_gives_back_the_pages() -> None:
         StoredPage(3, "1", 2, 1, "", (2,)),
     )
 
-    assert read_pages(write_pages(pages), subject="x") == pages
+    again = read_pages(write_pages(pages), subject="x")
+    assert (again[2], again[-3], again[1:]) == (pages[2], pages[0], pages[1:])
+    assert again == pages
+    with pytest.raises(IndexError):
+        again[3]
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"not parquet at all" * 20])
