@@ -58,14 +58,14 @@ def doctor(
         raise typer.Exit(ModelError.exit_code)
 
 
-def models(*, as_json: JsonOption = False) -> None:
+def models(*, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the models that can be named with --model, and whether their files are here.
 
     Any other GGUF file may be given by its path, and a file of the same form as those in configs/models describes it.
     """
     from pageindex_local.llm.models import list_models
 
-    default = load_settings(None).model.name
+    default = load_settings(config).model.name
     found = [_describe(entry, default) for entry in list_models()]
     if as_json:
         emit_json({"models": found})

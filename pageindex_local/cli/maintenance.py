@@ -12,6 +12,7 @@ from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
     CollectionOption,
+    ConfigOption,
     IndexOption,
     JsonOption,
     ReleaseOption,
@@ -37,7 +38,7 @@ def register(app: typer.Typer) -> None:
         gc,
         panel=KEEPING,
         examples=("gc --index ./indexes", "gc --keep 5 --apply"),
-        remark="What a kept release or a reader holds is never removed.",
+        remark="What a kept release or a reader holds is never removed, nor what is younger than store.grace_s.",
     )
     add_command(
         app,
@@ -64,12 +65,13 @@ def verify(
     deep: Annotated[
         bool, typer.Option("--deep", metavar="", help="Check contents too: trees, texts, logical hashes.")
     ] = False,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Check that an index is, byte for byte, what was written. Exits with 6 where it is not."""
     from pageindex_local.store.verify import verify_index
 
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     with show_progress() as progress:
         report = verify_index(store, deep=deep, progress=progress)
     if as_json:
@@ -92,17 +94,18 @@ def gc(
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
     keep: Annotated[
-        int | None, typer.Option("--keep", min=1, metavar="N", help="Releases to keep (default: the settings').")
+        int | None, typer.Option("--keep", min=1, metavar="N", help="Releases to keep (default: store.keep_releases).")
     ] = None,
     apply: Annotated[
         bool, typer.Option("--apply", metavar="", help="Remove it; without this it is only shown.")
     ] = False,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show, or remove with --apply, old releases, versions that no release pins, and leftovers of crashes."""
     from pageindex_local.store.gc import apply_gc, plan_gc
 
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     plan = apply_gc(store, keep) if apply else plan_gc(store, keep)
     if as_json:
         emit_json(
@@ -135,12 +138,13 @@ def export(
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
     release: ReleaseOption = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a release with everything it needs into one file, to carry to another machine."""
     from pageindex_local.store.bundle import export_bundle
 
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     _report(export_bundle(store, file, read_release(store, release)), f"wrote {file}", as_json=as_json)
 
 
@@ -154,6 +158,7 @@ def import_bundle(
     root_hash: Annotated[
         str | None, typer.Option("--root-hash", metavar="HASH", help="Refuse the bundle if it has another root hash.")
     ] = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Publish the release in a bundle. Nothing is visible before all of it has been verified."""
@@ -161,7 +166,7 @@ def import_bundle(
     from pageindex_local.store import IndexStore
     from pageindex_local.store.bundle import import_bundle as read_bundle
 
-    store = IndexStore(index, collection, load_settings(None).store)
+    store = IndexStore(index, collection, load_settings(config).store)
     info = read_bundle(store, file, expected_root_hash=root_hash)
     build_search_index(store, store.require_current())
     _report(info, f"imported into {index / collection}", as_json=as_json)

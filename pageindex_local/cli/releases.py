@@ -9,6 +9,7 @@ from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
+    ConfigOption,
     DocArgument,
     IndexOption,
     JsonOption,
@@ -56,10 +57,14 @@ def register(app: typer.Typer) -> None:
 
 
 def list_releases(
-    *, index: IndexOption = DEFAULT_INDEX, collection: CollectionOption = None, as_json: JsonOption = False
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """List all releases that are kept, newest first."""
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     live = store.require_current()
     found = [store.release(name) for name in reversed(store.releases())]
     if as_json:
@@ -80,10 +85,11 @@ def show(
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show which version of each document a release pins, and how it differs from the release before."""
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     release = read_release(store, name)
     if as_json:
         emit_json(_release_json(release, store, True))
@@ -113,13 +119,14 @@ def diff(
     text: Annotated[
         bool, typer.Option("--text", metavar="", help="Markdown: show how the text of sections changed, too.")
     ] = False,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what differs between two releases: documents, and the sections in them."""
     from pageindex_local.release_diff import diff_releases
     from pageindex_local.wording.releases import release_json, release_lines, release_markdown, title_line
 
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     after = read_release(store, new)
     before = read_release(store, old or after.parent) if old or after.parent else None
     diffs = diff_releases(store, before, after)
@@ -142,10 +149,11 @@ def pin(
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a release in which one document is at an earlier version."""
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     before = store.require_current()
     stored = open_document(store, doc, version=version_name(version) or version)
     _report(store, before, store.pin(stored.doc_key, stored.version_id), as_json=as_json)
@@ -156,10 +164,11 @@ def rollback(
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Publish a release that pins what an earlier one pinned."""
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     before = store.require_current()
     _report(store, before, store.rollback(read_release(store, name).name), as_json=as_json)
 

@@ -13,6 +13,7 @@ from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
+    ConfigOption,
     DocArgument,
     IndexOption,
     JsonOption,
@@ -61,12 +62,13 @@ def tree(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of standard output.")
     ] = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the section tree of a document: titles, page ranges, ids, summaries."""
     check_choice("--format", output_format, FORMATS)
     chosen = "json" if as_json and output_format == "text" else output_format
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     stored = open_document(store, doc, release=release, version=version)
     if chosen == "text":
         text = "\n".join(text_lines(stored, depth=depth, summaries=summaries))

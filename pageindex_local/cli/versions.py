@@ -11,6 +11,7 @@ from pageindex_local.cli.console import emit, emit_json
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
+    ConfigOption,
     DocArgument,
     IndexOption,
     JsonOption,
@@ -70,12 +71,13 @@ def history(
     *,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the versions of a document: when, how large, what changed, what it cost, which releases pin it."""
     from pageindex_local.store.history import list_history
 
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in read_release(store, None).documents.items()}
     doc_key = doc_keys[check_document(doc, doc_keys, "the current release")]
     entries = list_history(store, doc_key)
@@ -147,6 +149,7 @@ def diff(
     node: Annotated[
         str | None, typer.Option("--node", "-n", metavar="NODE_ID", help="Show how the text of this section changed.")
     ] = None,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what differs between two versions of a document, section by section.
@@ -156,7 +159,7 @@ def diff(
     from pageindex_local.store.history import diff_text, diff_versions
 
     check_choice("--format", output_format, _FORMATS)
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     before, after = _two_versions(store, doc, old, new)
     names = {"doc_id": doc, "old": before.version_id, "new": after.version_id}
     if node is not None:
@@ -223,6 +226,7 @@ def resolve(
     text: Annotated[
         bool, typer.Option("--text", metavar="", help="Print the text of the section, as `replace --from` takes it.")
     ] = False,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what a section id stands for: the section, or what became of it."""
@@ -230,7 +234,7 @@ def resolve(
 
     if text and as_json:
         raise SettingsError("--text and --json exclude each other", subject="resolve")
-    store = open_store(index, collection, load_settings(None))
+    store = open_store(index, collection, load_settings(config))
     pinned = read_release(store, release)
     doc_keys = {entry.doc_id: doc_key for doc_key, entry in pinned.documents.items()}
     doc_key = None if doc is None else doc_keys[check_document(doc, doc_keys, f"release {pinned.name}")]
