@@ -29,13 +29,16 @@ def count_puts(server: "S3Server") -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("service", ["s3", "google"])
 def test_kill_publisher_of_a_bucket_reader_sees_whole_releases_only(
-    s3_server: "S3Server", s3_place: str, capsys: pytest.CaptureFixture[str]
+    service: str, request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    server: S3Server = request.getfixturevalue(f"{service}_server")
+    place: str = request.getfixturevalue(f"{service}_place")
     lot = random.Random(20)
-    store = IndexStore(read_place(s3_place), "main", store_settings(lock_timeout_s=20))
+    store = IndexStore(read_place(place), "main", store_settings(lock_timeout_s=20))
     publisher = subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.publisher", s3_place],
+        [sys.executable, "-m", "tests.faults.publisher", place],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -49,7 +52,7 @@ def test_kill_publisher_of_a_bucket_reader_sees_whole_releases_only(
 
     def read() -> None:
         nonlocal reads
-        reader = IndexStore(read_place(s3_place), "main", store_settings())
+        reader = IndexStore(read_place(place), "main", store_settings())
         while not stopped.is_set():
             release = reader.current()
             if release is None:
@@ -77,9 +80,9 @@ def test_kill_publisher_of_a_bucket_reader_sees_whole_releases_only(
             publisher.stdin.flush()
             child = int(publisher.stdout.readline())
             # Die after some number of puts: that is where it hurts, however busy the machine is.
-            wanted = count_puts(s3_server) + lot.randint(5, 45)
+            wanted = count_puts(server) + lot.randint(5, 45)
             give_up = time.monotonic() + 20
-            while count_puts(s3_server) < wanted and time.monotonic() < give_up:
+            while count_puts(server) < wanted and time.monotonic() < give_up:
                 time.sleep(0.002)
             os.kill(child, signal.SIGKILL)
     finally:
