@@ -1,5 +1,6 @@
 """`calibrate`: an index asked about itself: which sections can be found, and how far a model helps to find them."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,22 +16,29 @@ from pageindex_local.cli.options import (
     JsonOption,
     ModelOption,
     ReleaseOption,
+    check_output,
     load_settings,
     open_store,
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_progress
+from pageindex_local.cli.query import open_asker_vectors
+from pageindex_local.errors import SettingsError, reading_problem
 from pageindex_local.inert_text import inert
 
 if TYPE_CHECKING:
     from pageindex_local.query.calibration import ModelMeasurement
     from pageindex_local.query.navigability import Navigability
+    from pageindex_local.settings import Settings
+    from pageindex_local.store import IndexStore
+    from pageindex_local.store.records import Release
 
 _SHOWN = 20
 _EXAMPLES = (
     "calibrate --index ./indexes --samples 100 --no-model",
     "calibrate --index ./indexes -m qwen.gguf -o qwen.json",
     "calibrate --index ./imported --take qwen.json",
+    "calibrate --index ./indexes --config vectors.toml --vectors",
 )
 _REMARK = (
     "Sentences and headings are taken from sections, words are left out, and the index is asked where they stand: no "
@@ -64,38 +72,52 @@ def calibrate(
         Path | None,
         typer.Option("--take", metavar="FILE", help="Take over such a file instead of measuring.", dir_okay=False),
     ] = None,
+    vectors: Annotated[
+        bool,
+        typer.Option(
+            "--vectors", metavar="", help="Only make the vectors of query.vectors, anew if they are another model's."
+        ),
+    ] = False,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Measure on the index itself how well sections are found, and how much a model should count."""
     from pageindex_local.query.calibrate import measure_model
-    from pageindex_local.query.calibration import adopt_calibration, write_calibration
+    from pageindex_local.query.calibration import write_calibration
     from pageindex_local.query.navigability import measure_navigability
 
+    if output is not None and (no_model or vectors or measured_elsewhere is not None):
+        raise SettingsError(
+            "there is nothing to write: it takes what is measured of a model",
+            subject="--output",
+            next_step="Leave out --no-model, --take and --vectors.",
+        )
+    check_output("--output", output)
     settings = load_settings(config, model={"name": model})
     store = open_store(index, collection, settings)
     pinned = read_release(store, release)
     if measured_elsewhere is not None:
-        data = measured_elsewhere.read_bytes()
-        taken = adopt_calibration(store, pinned, data, subject=str(measured_elsewhere))
-        if as_json:
-            emit_json({"release": pinned.name, "models": [model.model_name for model in taken.models]})
-        else:
-            hint(f"stored with release {pinned.name}: {', '.join(model.model_name for model in taken.models)}")
+        _take(store, pinned, measured_elsewhere, as_json=as_json)
+        return
+    if vectors:
+        _make_vectors(store, pinned, settings, as_json=as_json)
         return
     measured: ModelMeasurement | None = None
-    with store.lease(pinned), show_progress(quiet=as_json) as progress:
-        found = measure_navigability(store, pinned, settings.query, samples=samples, seed=seed, progress=progress)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(store.lease(pinned))
+        searched = open_asker_vectors(stack, store, pinned, settings, quiet=as_json)
+        progress = stack.enter_context(show_progress(quiet=as_json))
+        found = measure_navigability(
+            store, pinned, settings.query, samples=samples, seed=seed, progress=progress, vectors=searched
+        )
         if not no_model:
             from pageindex_local.llm.lazy import open_lazily
 
             opened = open_lazily(settings.model, store.work_folder / "completions.sqlite")
-            try:
-                measured = measure_model(
-                    store, pinned, opened, settings.query, samples=samples, seed=seed, progress=progress
-                )
-            finally:
-                opened.close()
+            stack.callback(opened.close)
+            measured = measure_model(
+                store, pinned, opened, settings.query, samples=samples, seed=seed, progress=progress, vectors=searched
+            )
             if measured.samples:
                 stored = write_calibration(store, pinned, measured)
                 if output is not None:
@@ -115,6 +137,50 @@ def calibrate(
         )
     elif measured is not None:
         hint(f"stored with release {pinned.name}; `ask` and `retrieve` follow it with this model")
+
+
+def _take(store: "IndexStore", release: "Release", file: Path, *, as_json: bool) -> None:
+    """Store what was measured elsewhere."""
+    from pageindex_local.query.calibration import adopt_calibration
+
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(reading_problem(error), subject=str(file)) from None
+    taken = adopt_calibration(store, release, data, subject=str(file))
+    if as_json:
+        emit_json({"release": release.name, "models": [model.model_name for model in taken.models]})
+    else:
+        hint(f"stored with release {release.name}: {', '.join(model.model_name for model in taken.models)}")
+
+
+def _make_vectors(store: "IndexStore", release: "Release", settings: "Settings", *, as_json: bool) -> None:
+    """Make the vectors of a release by the embedder that the settings name."""
+    if not settings.query.vectors:
+        raise SettingsError(
+            "no embedder is named",
+            subject="query.vectors",
+            next_step="Name one under [query] in the file of --config.",
+        )
+    from pageindex_local.query.vectors import VectorSearch
+
+    opened = VectorSearch(settings.query.vectors, threads=settings.model.threads)
+    with store.lease(release), opened, show_progress(quiet=as_json) as progress:
+        done = opened.prepare(store, release, progress, anew=True)
+    there = len(done.stored.matrix) - done.made - done.taken
+    if as_json:
+        emit_json(
+            {
+                "release": release.name,
+                "model": done.stored.fingerprint,
+                "made": done.made,
+                "taken_over": done.taken,
+                "there": there,
+            }
+        )
+    else:
+        counts = f"{done.made:,} made, {done.taken:,} taken over from another release, {there:,} were there"
+        hint(f"release {release.name}, {inert(done.stored.fingerprint)}: vectors of passages: {counts}")
 
 
 def report(found: "Navigability", measured: "ModelMeasurement | None") -> dict[str, Any]:
@@ -158,10 +224,16 @@ def navigability_lines(found: "Navigability") -> list[str]:
 def model_lines(measured: "ModelMeasurement") -> list[str]:
     """What the model adds at every share that was tried."""
     lines = [f"{measured.model_name}, {measured.samples} samples (mean reciprocal rank at each share of the model)"]
-    for name, tried in (("sections", measured.sections_tried), ("pages", measured.pages_tried)):
+    tables = (
+        ("sections", measured.sections_tried),
+        ("pages", measured.pages_tried),
+        ("documents", measured.documents_tried),
+    )
+    for name, tried in tables:
         by_kind: dict[str, list[str]] = {}
         for choice in tried:
             by_kind.setdefault(choice.strategy.value, []).append(f"{choice.share:g}: {choice.score:.3f}")
         lines += [f"  {name}, {kind}: {', '.join(shares)}" for kind, shares in by_kind.items()]
-    shares = f"{measured.section_share:g} of sections and {measured.page_share:g} of pages"
+    shares = f"{measured.section_share:g} of sections, {measured.page_share:g} of pages, "
+    shares += f"{measured.document_share:g} of documents"
     return [*lines, f"chosen: {measured.strategy.value}, {shares}"]

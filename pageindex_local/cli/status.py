@@ -9,6 +9,7 @@ from pageindex_local.cli.console import emit, emit_json, out_console
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
+    ConfigOption,
     IndexOption,
     JsonOption,
     choose_collection,
@@ -32,24 +33,64 @@ def register(app: typer.Typer) -> None:
 
 
 def status(
-    *, index: IndexOption = DEFAULT_INDEX, collection: CollectionOption = None, as_json: JsonOption = False
+    *,
+    index: IndexOption = DEFAULT_INDEX,
+    collection: CollectionOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Show collections, their current release, its documents and what went less well when they were built."""
     from pageindex_local.store import IndexStore
 
-    settings = load_settings(None)
+    settings = load_settings(config)
     names = collections_in(index, settings) if collection is None else []
     found = []
+    measured: dict[str, list[dict[str, Any]]] = {}
     for name in names or [choose_collection(index, collection, settings)]:
         store = IndexStore(index, name, settings.store)
         size_bytes = store.files.total_bytes(store.layout.folder)
         release = store.current()
         found.append((name, release, len(store.releases()), size_bytes, _read_warnings(store, release)))
+        measured[name] = _read_measured(store, release)
     if as_json:
-        emit_json({"index": str(index), "collections": [_json(*entry) for entry in found]})
+        emit_json(
+            {
+                "index": str(index),
+                "collections": [_json(*entry) | {"calibrated": measured[entry[0]]} for entry in found],
+            }
+        )
         return
     for entry in found:
         _show(*entry)
+        for model in measured[entry[0]]:
+            emit(_measured_line(model))
+
+
+def _read_measured(store: "IndexStore", release: "Release | None") -> list[dict[str, Any]]:
+    """What `calibrate` measured of each model, newest first, and whether it counts for the current release."""
+    if release is None:
+        return []
+    from pageindex_local.query.calibration import list_measurements
+
+    return [
+        {
+            "model": measured.model_name,
+            "fingerprint": measured.model_fingerprint,
+            "release": name,
+            "strategy": measured.strategy.value,
+            "section_share": measured.section_share,
+            "page_share": measured.page_share,
+            "document_share": measured.document_share,
+            "counts": counts,
+        }
+        for measured, name, counts in list_measurements(store, release)
+    ]
+
+
+def _measured_line(model: dict[str, Any]) -> str:
+    shares = ", ".join(f"{model[f'{part}_share']:g} of {part}s" for part in ("section", "page", "document"))
+    told = f"calibrated with {inert(model['model'])} on release {model['release']}: {model['strategy']}, {shares}"
+    return told if model["counts"] else f"{told}; no longer counts, too many documents have changed since"
 
 
 def _read_warnings(store: "IndexStore", release: "Release | None") -> dict[str, tuple[str, ...]]:

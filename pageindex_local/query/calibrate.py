@@ -8,11 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 from pageindex_local.llm.base import Capability, TextModel
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.calibration import Choice, ModelMeasurement
+from pageindex_local.query.described import describe_documents
+from pageindex_local.query.documents import rank_documents
 from pageindex_local.query.evidence import gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.find import EXCERPT_WORDS, find_pages, leaf_reader
@@ -28,6 +31,9 @@ from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release
+
+if TYPE_CHECKING:
+    from pageindex_local.query.vectors import VectorSearch
 
 SHARES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 LIST_SIZE = 7  # sections that a judge chooses from
@@ -59,12 +65,14 @@ def measure_model(
     samples: int,
     seed: int,
     progress: Progress = NO_PROGRESS,
+    vectors: "VectorSearch | None" = None,
 ) -> ModelMeasurement:
     """Fit the shares of a model on sentences of the release whose section is known.
 
     For each sentence one step of the way to its section is judged (the right child among its likeliest siblings), and
-    the pages that full text finds for it are put in order. The least share within one standard error of the best wins,
-    so a model that does not clearly help gets none. Cost: about fifteen scores a sample.
+    the pages that full text finds for it are put in order, and in a small collection its document is looked for among
+    the likeliest. The least share within one standard error of the best wins, so a model that does not clearly help
+    gets none. Cost: about twenty scores a sample.
 
     Raises:
         ModelError: the model fails.
@@ -80,7 +88,9 @@ def measure_model(
     if description.strength == "capable":
         kinds.append(Strategy.CHOICE)
     sections: dict[Strategy, list[Case]] = {kind: [] for kind in kinds}
+    documents: dict[Strategy, list[Case]] = {kind: [] for kind in kinds}
     pages: list[Case] = []
+    is_small = 1 < len(release.documents) <= settings.max_described_documents
     with open_search_index(store, release) as index:
         progress.start("calibrate", len(places))
         for place in places:
@@ -89,23 +99,34 @@ def measure_model(
                 for kind in kinds:
                     sections[kind].append(_judge_step(index, versions[place.doc_key], place, step, model, kind))
             if Strategy.FUSED in sections:
-                pages += _judge_pages(store, release, place, model, settings)
+                pages += _judge_pages(store, release, place, model, settings, vectors)
+            if is_small:
+                for kind in kinds:
+                    documents[kind].append(_judge_documents(index, release, place, model, kind))
             progress.advance()
         progress.finish()
     tried = [choice for kind, cases in sections.items() for choice in try_shares(kind, cases)]
     best = choose_share(tried)
     tried_pages = try_shares(Strategy.FUSED, pages)
     page_share = choose_share(tried_pages).share
+    # One judge for a question: documents are chosen by the one that sections are, if any of them are.
+    tried_documents = [choice for kind, cases in documents.items() if cases for choice in try_shares(kind, cases)]
+    best_document = choose_share(
+        [choice for choice in tried_documents if not best.share or choice.strategy is best.strategy]
+    )
+    judge = best.strategy if best.share else best_document.strategy if best_document.share else Strategy.FUSED
     return ModelMeasurement(
         model_name=description.name,
         model_fingerprint=description.fingerprint,
         samples=len(places),
         seed=seed,
-        strategy=best.strategy if best.share else Strategy.FUSED if page_share else Strategy.FULLTEXT,
+        strategy=judge if best.share or page_share or best_document.share else Strategy.FULLTEXT,
         section_share=best.share,
         page_share=page_share,
+        document_share=best_document.share,
         sections_tried=tuple(tried),
         pages_tried=tuple(tried_pages),
+        documents_tried=tuple(tried_documents),
         held_out=round(cross_validate(pages), 4),
     )
 
@@ -174,22 +195,44 @@ def _judge_step(
     quick = FulltextScorer(tree, evidence).score(sections)
     order = sorted(range(len(siblings)), key=lambda place: (siblings[place] != right, -quick[place], place))
     shown = sorted(order[:LIST_SIZE])
-    opener = ChoiceScorer if kind is Strategy.CHOICE else LikelihoodScorer
-    judge: NodeScorer = opener(model, place.question, Budget(_PLENTY, _PLENTY), hidden=place.source)
     return Case(
         right=shown.index(siblings.index(right)),
         fulltext=tuple(quick[number] for number in shown),
-        model=tuple(judge.score([sections[number] for number in shown])),
+        model=tuple(_open_judge(kind, model, place).score([sections[number] for number in shown])),
     )
 
 
+def _judge_documents(index: SearchIndex, release: Release, place: KnownPlace, model: TextModel, kind: Strategy) -> Case:
+    """The likeliest documents by full text and what the question says of them, the right one among them."""
+    ranked = rank_documents(index, analyse_question(place.question)).ranked
+    order = sorted(range(len(ranked)), key=lambda number: (ranked[number].document.doc_key != place.doc_key, number))
+    shown = [ranked[number] for number in sorted(order[:LIST_SIZE])]
+    top = ranked[0].score or 1.0
+    judged = _open_judge(kind, model, place).score(describe_documents(shown, release))
+    return Case(
+        right=[found.document.doc_key for found in shown].index(place.doc_key),
+        fulltext=tuple(found.score / top for found in shown),
+        model=tuple(spread_gains(judged)),
+    )
+
+
+def _open_judge(kind: Strategy, model: TextModel, place: KnownPlace) -> NodeScorer:
+    opener = ChoiceScorer if kind is Strategy.CHOICE else LikelihoodScorer
+    return opener(model, place.question, Budget(_PLENTY, _PLENTY), hidden=place.source)
+
+
 def _judge_pages(
-    store: IndexStore, release: Release, place: KnownPlace, model: TextModel, settings: QuerySettings
+    store: IndexStore,
+    release: Release,
+    place: KnownPlace,
+    model: TextModel,
+    settings: QuerySettings,
+    vectors: "VectorSearch | None",
 ) -> list[Case]:
     """The pages that full text finds, if the place is on one of them: otherwise no order helps."""
     findings = find_pages(
         place.question, store, release=release, doc_ids=[place.doc_id], model=None, settings=settings, max_pages=PAGES,
-        trace=Trace(), plan=FULLTEXT_PLAN,
+        trace=Trace(), plan=FULLTEXT_PLAN, vectors=vectors,
     )  # fmt: skip
     right = next((n for n, found in enumerate(findings.candidates) if found.node_id == place.node_id), None)
     if right is None:

@@ -4,6 +4,10 @@ A measurement counts for the model, the form of measuring and the documents that
 over its ancestor's while most of the documents are still the same, so that a nightly build does not lose it.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pageindex_local.errors import CorruptIndexError, QueryError
@@ -14,10 +18,10 @@ from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, canonical_json, seal_bytes
 from pageindex_local.store.records import Release
+from pageindex_local.store.search_copies import CALIBRATION_SUFFIX, KEPT_CALIBRATIONS
 
 FORMAT = 1
 SAME_SHARE = 0.8  # of the documents that must be unchanged for an ancestor's measurement to count
-_MOST_READ = 30
 
 
 class _Record(BaseModel):
@@ -46,8 +50,10 @@ class ModelMeasurement(_Record):
     strategy: Strategy
     section_share: float = Field(ge=0, le=1)
     page_share: float = Field(ge=0, le=1)
+    document_share: float = Field(default=0.0, ge=0, le=1)
     sections_tried: tuple[Choice, ...]
     pages_tried: tuple[Choice, ...]
+    documents_tried: tuple[Choice, ...] = ()
     held_out: float = Field(ge=0, le=1)
 
 
@@ -66,7 +72,7 @@ class Calibration(_Record):
 
 def calibration_name(release: str) -> str:
     """The file's name in the folder of search files."""
-    return f"{release}.calibration.json"
+    return f"{release}{CALIBRATION_SUFFIX}"
 
 
 def read_calibration(store: IndexStore, release: str) -> Calibration | None:
@@ -149,37 +155,77 @@ def find_measurement(store: IndexStore, release: Release, fingerprint: str) -> t
     That of the release itself, or of one before it of which at least `SAME_SHARE` of the documents are unchanged. A
     damaged file counts as none. Cost: one listing of a folder, and a reading of each file looked at, newest first.
     """
-    suffix = calibration_name("")
-    measured_on = [
-        name.removesuffix(suffix) for name in store.files.list_names(store.layout.search) if name.endswith(suffix)
-    ]
-    for name in sorted((name for name in measured_on if name <= release.name), reverse=True)[:_MOST_READ]:
-        try:
-            calibration = read_calibration(store, name)
-        except CorruptIndexError:
-            continue
-        measured = None if calibration is None else calibration.of_model(fingerprint)
-        if calibration is not None and measured is not None and _is_like(calibration, release):
-            return measured, name
+    for calibration in _read_newest(store, release):
+        measured = calibration.of_model(fingerprint)
+        if measured is not None and _is_like(calibration, release):
+            return measured, calibration.release
     return None
 
 
 def choose_plan(store: IndexStore, release: Release, model: TextModel | None, settings: QuerySettings) -> Plan:
-    """The plan that the settings' strategy gives for this model on this release."""
+    """The plan that the settings' strategy gives for this model on this release.
+
+    Where nothing that was measured counts, its reason says what there is: of another model, or of other documents.
+    """
     strategy = Strategy(settings.strategy)
-    calibrated = None
-    if strategy is Strategy.AUTO and model is not None:
-        found = find_measurement(store, release, model.describe().fingerprint)
-        if found is not None:
-            measured, name = found
-            calibrated = Plan(
-                measured.strategy,
-                measured.section_share,
-                measured.page_share,
-                PATH_SHARE,
-                f"measured on release {name} with {measured.samples} samples",
-            )
+    if strategy is not Strategy.AUTO or model is None:
+        return make_plan(strategy, model, settings)
+    fingerprint = model.describe().fingerprint
+    found = find_measurement(store, release, fingerprint)
+    if found is None:
+        plan = make_plan(strategy, model, settings)
+        reasons = [plan.reason, _explain_missing(store, release, fingerprint)]
+        return replace(plan, reason="; ".join(filter(None, reasons)))
+    measured, name = found
+    calibrated = Plan(
+        measured.strategy,
+        measured.section_share,
+        measured.page_share,
+        PATH_SHARE,
+        f"measured on release {name} with {measured.samples} samples",
+        measured.document_share,
+    )
     return make_plan(strategy, model, settings, calibrated)
+
+
+def list_measurements(store: IndexStore, release: Release) -> list[tuple[ModelMeasurement, str, bool]]:
+    """The newest measurement of every model, the release it was made on, and whether it counts for this release.
+
+    One of another build of the engine or of another file of the same name is another model's.
+    """
+    newest: dict[str, tuple[ModelMeasurement, str, bool]] = {}
+    for calibration in _read_newest(store, release):
+        counts = _is_like(calibration, release)
+        for measured in calibration.models:
+            known = newest.get(measured.model_fingerprint)
+            if known is None or (counts and not known[2]):
+                newest[measured.model_fingerprint] = measured, calibration.release, counts
+    return list(newest.values())
+
+
+def _explain_missing(store: IndexStore, release: Release, fingerprint: str) -> str:
+    """Why what was measured does not count, for a trace; empty where nothing was."""
+    others = ""
+    for measured, name, counts in list_measurements(store, release):
+        if measured.model_fingerprint == fingerprint:
+            return f"too many documents have changed since release {name} was measured"
+        if counts and not others:
+            others = f"what was measured on release {name} is of another model, {measured.model_name}"
+    return others
+
+
+def _read_newest(store: IndexStore, release: Release) -> Iterator[Calibration]:
+    """What was measured on a release and on those before it, newest first; damaged files left out."""
+    measured_on = [
+        name.removesuffix(CALIBRATION_SUFFIX)
+        for name in store.files.list_names(store.layout.search)
+        if name.endswith(CALIBRATION_SUFFIX)
+    ]
+    for name in sorted((name for name in measured_on if name <= release.name), reverse=True)[:KEPT_CALIBRATIONS]:
+        with suppress(CorruptIndexError):
+            calibration = read_calibration(store, name)
+            if calibration is not None:
+                yield calibration
 
 
 def _is_like(calibration: Calibration, release: Release) -> bool:

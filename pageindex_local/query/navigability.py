@@ -6,6 +6,7 @@ Enters: a store and a release. Leaves: shares, and the sections that cannot be f
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pageindex_local.ids import normalise_text
 from pageindex_local.progress import NO_PROGRESS, Progress
@@ -18,6 +19,9 @@ from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release
+
+if TYPE_CHECKING:
+    from pageindex_local.query.vectors import VectorSearch
 
 FIRST = 3  # a section counts as found when it is among so many first ones
 
@@ -63,6 +67,7 @@ def measure_navigability(
     samples: int,
     seed: int,
     progress: Progress = NO_PROGRESS,
+    vectors: "VectorSearch | None" = None,
 ) -> Navigability:
     """Ask for `samples` sections by a sentence of theirs with words left out, and for half as many by their titles.
 
@@ -83,7 +88,7 @@ def measure_navigability(
     for place in places:
         findings = find_pages(
             place.question, store, release=release, doc_ids=None, model=None, settings=settings, max_pages=8,
-            trace=Trace(), plan=FULLTEXT_PLAN,
+            trace=Trace(), plan=FULLTEXT_PLAN, vectors=vectors,
         )  # fmt: skip
         order = list(dict.fromkeys((hit.doc_key, hit.node_id) for hit in findings.candidates))
         asked[place.kind] += 1

@@ -17,8 +17,8 @@ from pageindex_local.query.fulltext import search_path
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.records import Release
+from pageindex_local.store.search_copies import VECTORS_SUFFIX
 
-SUFFIX = ".vectors.npz"
 _FORMAT = 2
 _KEPT_COPIES = 4  # on this machine, of an index in a bucket
 Halves: TypeAlias = np.ndarray[Any, np.dtype[np.float16]]
@@ -41,13 +41,13 @@ class VectorFile:
 
 def vectors_path(store: IndexStore, release: Release) -> Path:
     """Where the vectors of a release lie on this machine."""
-    return search_path(store, release).with_suffix(SUFFIX)
+    return search_path(store, release).with_suffix(VECTORS_SUFFIX)
 
 
 def list_vector_files(store: IndexStore, release: Release) -> list[Path]:
     """The vectors of other releases, nearest first: those before it from new to old, then those after it."""
     own = vectors_path(store, release)
-    names = sorted(path.name for path in store.search_folder.glob(f"*{SUFFIX}") if path != own)
+    names = sorted(path.name for path in store.search_folder.glob(f"*{VECTORS_SUFFIX}") if path != own)
     before = [name for name in names if name < own.name]
     return [store.search_folder / name for name in [*reversed(before), *(name for name in names if name > own.name)]]
 
@@ -55,7 +55,7 @@ def list_vector_files(store: IndexStore, release: Release) -> list[Path]:
 def read_vector_file(path: Path) -> VectorFile | None:
     """What a file holds; None where there is none, it is damaged or of another format, for it can be made again."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
             if int(stored["format"]) != _FORMAT:
                 return None
             keys, sizes = stored["keys"].tolist(), stored["sizes"].tolist()
@@ -103,7 +103,7 @@ def write_vector_file(store: IndexStore, path: Path, vectors: VectorFile) -> Non
     finally:
         Path(name).unlink(missing_ok=True)
     if store.search_folder != store.layout.search:  # copies on this machine, which gc of the index does not see
-        copies = sorted(path.parent.glob(f"*{SUFFIX}"), key=lambda file: file.stat().st_mtime)
+        copies = sorted(path.parent.glob(f"*{VECTORS_SUFFIX}"), key=lambda file: file.stat().st_mtime)
         for file in copies[:-_KEPT_COPIES]:
             file.unlink(missing_ok=True)
             file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)

@@ -13,9 +13,9 @@ from pageindex_local.ids import DOC_KEY_PATTERN
 from pageindex_local.store import releases as release_files
 from pageindex_local.store.condemned import Condemned, read_condemned, write_condemned
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import MANIFEST, TEMPORARY, last_version_bytes, release_name
+from pageindex_local.store.layout import MANIFEST, SEAL_SUFFIX, TEMPORARY, last_version_bytes, release_name
 from pageindex_local.store.leases import read_leases
-from pageindex_local.store.search_copies import find_old_search_files
+from pageindex_local.store.search_copies import CALIBRATION_SUFFIX, KEPT_CALIBRATIONS, find_old_search_files
 
 _MOMENT_S = 60.0  # more than anybody needs between two steps, as in a trial of the medium
 
@@ -219,7 +219,14 @@ def _is_old(store: IndexStore, path: Path, at_least_s: float = 0.0) -> bool:
 
 
 def _stale_search_files(store: IndexStore, kept: tuple[str, ...]) -> list[Path]:
-    """Derived files of releases that go, or that publishing should have dropped."""
+    """Derived files of releases that go, or that publishing should have dropped.
+
+    What was measured of a model on a release that goes still counts for the releases after it, and no build makes it
+    again: so the newest of these files stay.
+    """
     names = [name for name in store.files.list_names(store.layout.search) if not name.startswith(TEMPORARY)]
-    gone = {store.layout.search / name for name in names if name.partition(".")[0] not in kept}
+    measured = [name for name in names if name.removesuffix(SEAL_SUFFIX).endswith(CALIBRATION_SUFFIX)]
+    newest = sorted({name.partition(".")[0] for name in measured})[-KEPT_CALIBRATIONS:]
+    staying = {name for name in measured if name.partition(".")[0] in newest}
+    gone = {store.layout.search / name for name in names if name.partition(".")[0] not in kept and name not in staying}
     return sorted(path for path in gone | set(find_old_search_files(store)) if _is_old(store, path))

@@ -15,6 +15,8 @@ from pageindex_local.store.leases import read_leases
 
 SEARCH_SUFFIX = ".sqlite"
 VECTORS_SUFFIX = ".vectors.npz"
+CALIBRATION_SUFFIX = ".calibration.json"
+KEPT_CALIBRATIONS = 30  # newest ones, also of releases that are gone: later releases go by them while they fit
 _KEPT = 2  # newest files of each kind: the live release's, and the one before, which a rollback or slow reader wants
 _KEPT_HERE = 4  # files on this machine of an index in a bucket: also those of releases that are asked today
 
