@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pageindex_local.build import Fingerprint, make_fingerprint
-from pageindex_local.collection import CollectionReport, DocumentBuilder, build_collection
+from pageindex_local.collection import CollectionReport, DocumentBuilder, DocumentReport, build_collection
 from pageindex_local.errors import EmptySourceError, SourceError
 from pageindex_local.git_commits import Commits, extract_folder
 from pageindex_local.llm.lazy import LazyModel
@@ -23,11 +23,16 @@ from pageindex_local.release_diff import DocumentDiff, diff_releases
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.records import Release
+from pageindex_local.unreadable import read_unreadable
 
 
 @dataclass(frozen=True, slots=True)
 class ReindexReport:
-    """What reindexing did: the documents that differ, what the head cost, and what it cost to have the base first."""
+    """What reindexing did: the documents that differ, what the head cost, and what it cost to have the base first.
+
+    `base_failed` are the documents that cannot be read in the base and can be in the head, or are gone from it: the
+    difference compares them with their last good version, or with nothing.
+    """
 
     commits: Commits
     base_release: str | None
@@ -35,6 +40,7 @@ class ReindexReport:
     diffs: tuple[DocumentDiff, ...]
     head: CollectionReport
     base: CollectionReport | None
+    base_failed: tuple[DocumentReport, ...] = ()
 
     @property
     def usage(self) -> Usage:
@@ -79,13 +85,17 @@ def reindex(
     """
     with tempfile.TemporaryDirectory(prefix="pageindex-reindex-") as scratch:
         base_report: CollectionReport | None = None
+        base_failed: Sequence[DocumentReport] = ()
         before: Release | None = None
         base = Path(scratch, "base")
         if commits.base is not None and extract_folder(folder, commits.base, base):
             scope = Scope((base,), tuple(exclude))
             if find_sources(scope.inputs, exclude=scope.exclude):  # not if all are hidden or left out
-                if not _go_back(scope, store, settings, make_fingerprint(settings, model)):
+                unread = _go_back(scope, store, settings, make_fingerprint(settings, model))
+                if unread is None:
                     base_report = build_collection(scope, store, settings, model, builder, progress=progress)
+                    unread = [document for document in base_report.documents if document.error is not None]
+                base_failed = unread
                 before = store.current()
         head = Path(scratch, "head")
         scope = Scope((head,), tuple(exclude))
@@ -99,6 +109,7 @@ def reindex(
         report = build_collection(scope, store, settings, model, builder, progress=progress)
     after = store.current()
     diffs = tuple(diff_releases(store, before, after))
+    failed = {document.doc_id for document in report.documents if document.error is not None}
     return ReindexReport(
         commits,
         None if before is None else before.name,
@@ -106,24 +117,34 @@ def reindex(
         diffs,
         _with_warnings(report, diffs),
         base_report,
+        tuple(document for document in base_failed if document.doc_id not in failed),
     )
 
 
-def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: Fingerprint) -> bool:
-    """Whether the live release is, or after a rollback again is, what a build of these sources would give.
+def _go_back(
+    scope: Scope, store: IndexStore, settings: Settings, fingerprint: Fingerprint
+) -> list[DocumentReport] | None:
+    """Make live, by a rollback where it is not, the release that a build of these sources would give.
 
-    Of several that are, the newest counts: it has the corrections that were made by hand.
+    Of several that are, the newest counts: it has the corrections that were made by hand. None where there is no such
+    release; else the documents that cannot be read, for which it has nothing.
     """
     live = store.current()
     if live is None:
-        return False
+        return None
+    unreadable = read_unreadable(store, settings.parse)
     hashes: dict[str, str] = {}
+    failed = []
     for file in find_sources(scope.inputs, exclude=scope.exclude):
         try:
             source = read_source(file.doc_id, file.path, settings.parse)
-        except SourceError:
-            continue  # it has no version in any release
-        hashes[source.doc_key] = source.sha256
+            error = unreadable.find(source)
+        except SourceError as problem:
+            error = problem
+        if error is not None:  # it has no version in any release
+            failed.append(DocumentReport(file.doc_id, Action.FAIL, error=error))
+        else:
+            hashes[source.doc_key] = source.sha256
     for name in reversed(store.releases()):
         release = store.release(name)
         found = {key: entry.source_sha256 for key, entry in release.documents.items()}
@@ -133,8 +154,8 @@ def _go_back(scope: Scope, store: IndexStore, settings: Settings, fingerprint: F
             if not _corrections(store, live, release) <= _corrections(store, release, live):
                 continue
             build_search_index(store, store.rollback(name))
-        return True
-    return False
+        return failed
+    return None
 
 
 def _with_warnings(report: CollectionReport, diffs: Sequence[DocumentDiff]) -> CollectionReport:

@@ -7,7 +7,7 @@ import typer
 
 from pageindex_local.cli.build import report_json
 from pageindex_local.cli.commands import BUILDING, add_command
-from pageindex_local.cli.console import emit, emit_json, hint, report_error
+from pageindex_local.cli.console import emit, emit_json, error_record, hint, report_error
 from pageindex_local.cli.options import (
     DEFAULT_COLLECTION,
     DEFAULT_INDEX,
@@ -130,6 +130,11 @@ def reindex(
                 "base_release": done.base_release,
                 "differences": release_json(done.diffs),
                 "base_model_calls": done.base_usage.model_calls,
+                "base_failed": [
+                    {"doc_id": document.doc_id, "error": error_record(document.error)}
+                    for document in done.base_failed
+                    if document.error is not None
+                ],
                 **report_json(done.head),
             }
         )
@@ -154,6 +159,12 @@ def _notes(done: "ReindexReport") -> list[str]:
         if said and len(lines) == 1:
             lines.append("")
         lines += said
+    if done.base_failed and len(lines) == 1:
+        lines.append("")
+    for document in done.base_failed:
+        if document.error is not None:
+            told = f"{markdown_text(document.doc_id)}: {markdown_text(document.error.problem)}"
+            lines.append(f"- failed in the base, so compared with an earlier state or nothing: {told}")
     return lines
 
 

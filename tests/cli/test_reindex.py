@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pageindex_local.settings import read_settings
+from pageindex_local.store.index import IndexStore
 from tests.cli.conftest import Run, Runner
 
 
@@ -288,3 +290,48 @@ def test_dropped_correction_is_told_by_the_same_run_again(
     repository.commit("Edit the corrected rule")
     for _ in range(2):
         assert "correction of “Tides rule 3” made by hand" in reindex("--base", "HEAD~1").out
+
+
+def test_document_that_fails_in_the_base_alone_is_told_and_is_no_failure(
+    reindex: Runner, repository: Repository
+) -> None:
+    repository.write("swell.md", " \n")
+    repository.commit("Add an empty document")
+    repository.git("switch", "--quiet", "--create", "branch")
+    repository.write("swell.md", rules("swell"))
+    repository.commit("Fill it")
+    said = "failed in the base, so compared with an earlier state or nothing: swell.md: has no text"
+
+    first = reindex("--base", "main")
+    assert first.code == 0
+    assert said in first.out
+    # By now the base is a release that is gone back to, and not built: what it lacks is told all the same.
+    again = reindex("--base", "main", "--json")
+    assert again.code == 0
+    (told,) = again.json["base_failed"]
+    assert (told["doc_id"], told["error"]["kind"]) == ("swell.md", "EmptySourceError")
+    assert said in reindex("--base", "main").out
+
+
+def test_document_that_fails_on_both_sides_is_told_once(
+    reindex: Runner, repository: Repository, tmp_path: Path
+) -> None:
+    repository.write("swell.md", " \n")
+    repository.commit("Add an empty document")
+    repository.git("switch", "--quiet", "--create", "branch")
+    repository.write("tides.md", rules("tides").replace("rule 3 pays", "rule 3 never pays"))
+    repository.commit("Edit")
+    for _ in range(2):
+        done = reindex("--base", "main")
+        assert done.code == 3
+        assert done.out.count("swell.md: has no text") == 1
+    releases = IndexStore(tmp_path / "index", "default", read_settings().store).releases()
+    done = reindex("--base", "main")
+    # Back to the base and forward again, each found among the releases: nothing is built for the sake of the bad one.
+    assert ", 0 model calls" in done.out
+    after = IndexStore(tmp_path / "index", "default", read_settings().store)
+    assert len(after.releases()) == len(releases) + 2
+    assert {after.release(name).reason for name in after.releases()[-2:]} == {
+        f"rollback to {releases[-2]}",
+        f"rollback to {releases[-1]}",
+    }
