@@ -13,14 +13,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from pageindex_local.errors import PageindexError
 from pageindex_local.llm.models import FAKE_MODEL, default_cache_folder, find_model, hash_file, locate_file
-from pageindex_local.settings import ModelSettings, Settings, configs_folder
+from pageindex_local.settings import ModelSettings, Settings, StoreSettings, configs_folder
+from pageindex_local.store.places import BucketPath, open_files
 
 PROBE_TIMEOUT_S = 600.0
 REBUILD = "Rebuild it for this machine with `make engine`."
@@ -50,13 +51,17 @@ class Check:
 def run_checks(settings: Settings, *, index: Path | None = None) -> list[Check]:
     """All checks in order: program, model file, engine, speed, disk, network. A few seconds with the bundled model.
 
-    `index` is the folder whose free space counts (default: the current one). Never raises for what it finds.
+    `index` is the folder whose free space counts (default: the current one), or a bucket that is tried: a small object
+    is written and removed again. Never raises for what it finds.
     """
     engine = check_engine(settings.model)
     checks = [check_program(), check_model_file(settings.model), *engine]
-    checks.append(check_disk(index or Path()))
-    checks.append(check_network(settings.model, os.environ))
-    return checks
+    network = check_network(settings.model, os.environ)
+    if isinstance(index, BucketPath):
+        checks.append(check_bucket(index, settings.store))
+        network = replace(network, message=network.message.replace("Nothing needs", "Nothing but the bucket needs"))
+        index = Path(settings.store.cache_folder)
+    return [*checks, check_disk(index or Path()), network]
 
 
 def check_program() -> Check:
@@ -190,6 +195,21 @@ def check_disk(folder: Path, free_bytes: Callable[[Path], int] | None = None) ->
     return Check("disk", CheckState.WARNING if low else CheckState.OK, message, values)
 
 
+def check_bucket(place: BucketPath, settings: StoreSettings) -> Check:
+    """Whether an index can be read in a bucket, and written: rights, network, and the conditions on its puts."""
+    values = {"bucket": str(place)}
+    try:
+        files = open_files(place, settings)
+        files.list_names(place)
+    except PageindexError as error:
+        return Check("bucket", CheckState.FAILED, f"Cannot be read: {error.problem}. {error.next_step}", values)
+    try:
+        files.check_medium(place, allow_network_disk=False)
+    except PageindexError as error:
+        return Check("bucket", CheckState.WARNING, f"Can only be read: {error.problem}. {error.next_step}", values)
+    return Check("bucket", CheckState.OK, "Can be read and written, and keeps the conditions on writes.", values)
+
+
 def check_network(settings: ModelSettings, environment: Mapping[str, str]) -> Check:
     """Whether anything configured here would talk to another machine."""
     dagster_home = environment.get("DAGSTER_HOME", "")
@@ -216,7 +236,7 @@ def _telemetry_is_off(file: Path) -> bool:
 
 
 def _existing(path: Path) -> Path:
-    path = path.absolute()
+    path = path.expanduser().absolute()
     while not path.exists():
         path = path.parent
     return path

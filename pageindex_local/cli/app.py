@@ -37,7 +37,7 @@ _EPILOG = (
     '  pageindex-local ask "Who may change a release?" --index ./indexes\n\n'
     "Exit codes: 0 done, 1 the machine or the program, 2 usage or settings, 3 source, 4 model, 5 tree, 6 index, "
     "7 question, 10 `build --check` found something to do, 11 `evaluate` missed a threshold. "
-    "The network is used for an index in a bucket (s3://...) and for nothing else."
+    "The network is used for an index in a bucket (s3://, gs://, az://) and for nothing else."
 )
 
 _JSON = "pageindex_local.json"

@@ -7,7 +7,7 @@ import typer
 
 from pageindex_local.cli.commands import KEEPING, add_command
 from pageindex_local.cli.console import emit_json, hint, out_console
-from pageindex_local.cli.options import ConfigOption, JsonOption, ModelOption, load_settings
+from pageindex_local.cli.options import ConfigOption, JsonOption, ModelOption, load_settings, read_index_place
 from pageindex_local.errors import PageindexError
 from pageindex_local.inert_text import inert
 
@@ -24,7 +24,14 @@ def register(app: typer.Typer) -> None:
 def doctor(
     *,
     index: Annotated[
-        Path, typer.Option("--index", "-i", metavar="DIR", help="Folder whose free space is looked at.")
+        Path,
+        typer.Option(
+            "--index",
+            "-i",
+            metavar="DIR",
+            parser=read_index_place,
+            help="Folder whose free space is looked at, or a bucket that is tried.",
+        ),
     ] = Path(),
     model: ModelOption = None,
     config: ConfigOption = None,

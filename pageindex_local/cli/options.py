@@ -20,7 +20,8 @@ STRATEGIES = ("auto", "outline", "toc", "layout", "model")
 SUMMARIES = ("model", "extractive", "none")
 
 
-def _read_place(text: str | Path) -> Path:
+def read_index_place(text: str | Path) -> Path:
+    """What `--index` says: a folder, or a place in a bucket."""
     from pageindex_local.store.places import read_place
 
     return read_place(text) if isinstance(text, str) else text
@@ -32,8 +33,8 @@ IndexOption = Annotated[
         "--index",
         "-i",
         metavar="DIR",
-        parser=_read_place,
-        help="Folder of the index, or s3://bucket/prefix; one subfolder per collection.",
+        parser=read_index_place,
+        help="Folder of the index, or s3://, gs://, az://bucket/prefix; one subfolder per collection.",
     ),
 ]
 CollectionOption = Annotated[

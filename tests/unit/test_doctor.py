@@ -3,11 +3,25 @@
 import signal
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from pageindex_local.doctor import Check, CheckState, check_disk, check_engine, check_model_file, check_network
+from pageindex_local.doctor import (
+    Check,
+    CheckState,
+    check_bucket,
+    check_disk,
+    check_engine,
+    check_model_file,
+    check_network,
+)
 from pageindex_local.settings import read_settings
+from pageindex_local.store.places import BucketPath, read_place
+from tests.store_samples import store_settings
+
+if TYPE_CHECKING:
+    from tests.google_server import GoogleServer
 
 SETTINGS = read_settings().model
 
@@ -91,3 +105,22 @@ def test_network_telemetry_is_found_out(
 
 def test_network_as_shipped_needs_nothing() -> None:
     assert check_network(SETTINGS, {}).state is CheckState.OK
+
+
+def test_bucket_that_can_be_written_read_or_neither_is_told_apart(
+    google_server: "GoogleServer", google_place: str
+) -> None:
+    place, missing = read_place(google_place), read_place("gs://nobody-made-this/x")
+    assert isinstance(place, BucketPath)
+    assert isinstance(missing, BucketPath)
+
+    assert check_bucket(place, store_settings()).state is CheckState.OK
+    google_server.fault = lambda method, path: (403, "AccessDenied") if method in ("PUT", "DELETE") else None
+    only_read = check_bucket(place, store_settings())
+    google_server.fault = None
+    unread = check_bucket(missing, store_settings())
+
+    assert only_read.state is CheckState.WARNING
+    assert "storage.objects.create" in only_read.message
+    assert unread.state is CheckState.FAILED
+    assert "no such bucket" in unread.message
