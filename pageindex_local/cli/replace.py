@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pageindex_local.cli.commands import VERSIONS, add_command
-from pageindex_local.cli.console import emit, emit_json
+from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
     DEFAULT_INDEX,
     CollectionOption,
@@ -33,6 +33,7 @@ from pageindex_local.wording.differences import change_lines, diff_json
 from pageindex_local.wording.plain import count_text, plural
 
 if TYPE_CHECKING:
+    from pageindex_local.records import Graft
     from pageindex_local.store.reader import StoredVersion
     from pageindex_local.store.records import VersionDraft
 
@@ -67,7 +68,8 @@ def replace(
         typer.Option("--from", "-f", metavar="FILE", help="Markdown or text that the section shall hold; - is stdin."),
     ] = None,
     restore: Annotated[
-        bool, typer.Option("--restore", metavar="", help="Take a correction back: what the source says stands again.")
+        bool,
+        typer.Option("--restore", metavar="", help="Take a correction back: what stood there before stands again."),
     ] = False,
     index: IndexOption = DEFAULT_INDEX,
     collection: CollectionOption = None,
@@ -126,9 +128,19 @@ def replace(
             reason = f"replace {node.node_id} in {stored.manifest.doc_id}"
             published = publish_draft(store, draft, release, reason).name
     if as_json:
-        emit_json({"node_id": node.node_id, "dry_run": dry_run, "release": published, **_json(stored, draft)})
+        touched = {
+            "took_up": [_graft_json(graft) for graft in _taken_up(stored, draft, node.node_id)],
+            "brought_back": [_graft_json(graft) for graft in _brought_back(stored, draft)],
+        }
+        emit_json(
+            {"node_id": node.node_id, "dry_run": dry_run, "release": published, **_json(stored, draft), **touched}
+        )
     else:
         emit("\n".join(_lines(stored, draft, published)))
+        for graft in _taken_up(stored, draft, node.node_id):
+            hint(f"{_correction(graft)} lies inside and becomes part of this one; --restore brings it back")
+        for graft in _brought_back(stored, draft):
+            hint(f"{_correction(graft)} stands again")
 
 
 @contextlib.contextmanager
@@ -141,6 +153,33 @@ def _file_of(source: Path) -> Iterator[Path]:
         file = Path(folder) / "standard-input.md"
         file.write_bytes(sys.stdin.buffer.read())
         yield file
+
+
+def _taken_up(stored: "StoredVersion", draft: "VersionDraft | None", node_id: str) -> "list[Graft]":
+    """Corrections of other sections that the new text stands in place of."""
+    from pageindex_local.grafts.covered import grafts_inside
+
+    living = set() if draft is None else {graft.node_id for graft in draft.document.grafts}
+    inside = [] if draft is None else grafts_inside(stored, node_id)
+    return [graft for graft in inside if graft.node_id not in living]
+
+
+def _brought_back(stored: "StoredVersion", draft: "VersionDraft | None") -> "list[Graft]":
+    """Corrections that an outer one had taken up."""
+    known = {graft.node_id for graft in stored.grafts()}
+    return (
+        []
+        if draft is None
+        else [g for g in draft.document.grafts if g.node_id not in known and g.made_in != draft.version_id]
+    )
+
+
+def _correction(graft: "Graft") -> str:
+    return f"The correction of “{graft.title}” ({graft.node_id}, made in {graft.made_in})"
+
+
+def _graft_json(graft: "Graft") -> dict[str, str]:
+    return {"node_id": graft.node_id, "title": graft.title, "made_in": graft.made_in}
 
 
 def _json(stored: "StoredVersion", draft: "VersionDraft | None") -> dict[str, Any]:

@@ -67,7 +67,7 @@ def apply_grafts(document: ParsedDocument, grafts: Sequence[Graft], settings: Pa
     placed: list[Graft] = []
     warnings: list[str] = []
     for graft in grafts:
-        span = _find(body, text_keys(graft.base), graft)
+        span = find_again(body, graft)
         if span is not None:
             placed.append(replace(graft, span=span))
         elif _find(body, text_keys(graft.lines), graft) is not None:
@@ -91,6 +91,11 @@ def _dropped(graft: Graft) -> str:
         f"The correction of “{graft.title}” made by hand in {graft.made_in} is no longer in use: the source has "
         f"changed there. Look at it with `diff DOC {graft.made_in}`, and `replace` again if it is still right."
     )
+
+
+def find_again(body: BodyLines, graft: Graft) -> Span | None:
+    """Where the source's lines that a graft replaces stand; None where they are gone, or stand in several places."""
+    return _find(body, text_keys(graft.base), graft)
 
 
 def _find(body: BodyLines, keys: Sequence[str], graft: Graft) -> Span | None:

@@ -23,6 +23,7 @@ from pageindex_local.build import (
 )
 from pageindex_local.errors import ConflictError, SourceError, TreeError
 from pageindex_local.grafts.carry import body_lines, find_pins, put_in, text_keys
+from pageindex_local.grafts.covered import grafts_covered, put_back
 from pageindex_local.grafts.pages import remap_tree
 from pageindex_local.grafts.section import Section, cut_section, stored_document, text_rows
 from pageindex_local.grafts.text import new_lines, source_lines
@@ -53,7 +54,8 @@ def draft_replacement(
         store: the index, asked for the next version id.
         stored: the version to start from: the live one of its document.
         node_id: a node of it.
-        text: what the section shall say; None for what the source says. Its heading may be left out.
+        text: what the section shall say; None for what it said before it was replaced: the source's lines, with the
+            corrections in them that were taken up then. Its heading may be left out.
         model: writes summaries of what changed, and of ancestors that read them; None where none is wanted.
         settings: those of the build, see `settings_of`.
         progress: told about each stage.
@@ -79,6 +81,9 @@ def draft_replacement(
     if list(lines) == list(section.lines) and list(pages) == list(section.pages):
         return None
     new_document = _put_in(document, section, lines, pages, version_id, settings)
+    if text is None:
+        span = section.span[0], section.span[1] + new_document.line_count - document.line_count
+        new_document = put_back(new_document, grafts_covered(store, stored, node_id), span, settings.parse)
     span = section.span[0], section.span[1] + new_document.line_count - document.line_count
     progress.start("building the tree", None)
     if document.has_pages:

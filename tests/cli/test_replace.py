@@ -173,3 +173,25 @@ def test_replace_without_one_clear_order_exits_2(on_index: Runner, fees: str, op
     done = on_index("replace", fees, *options)
     assert done.code == 2
     assert done.out == ""
+
+
+def test_correction_inside_is_told_when_it_is_taken_up_and_when_it_comes_back(
+    on_index: Runner, fees: str, corrected: Path, tmp_path: Path
+) -> None:
+    inner = node_id(on_index, "Reductions", "section")
+    file = tmp_path / "reductions.md"
+    file.write_text(on_index("resolve", inner, "--text").out.replace("half of", "a third of"), encoding="utf-8")
+    assert on_index("replace", inner, "--from", file, "--model", "fake").err == ""
+
+    name = {"node_id": inner, "title": "Reductions", "made_in": "v000002"}
+    tried = on_index("replace", fees, "--from", corrected, "--model", "fake", "--dry-run", "--json").json
+    assert (tried["took_up"], tried["brought_back"]) == ([name], [])
+    done = on_index("replace", fees, "--from", corrected, "--model", "fake")
+    assert done.code == 0
+    assert f"The correction of “Reductions” ({inner}, made in v000002) lies inside" in done.err
+    assert on_index("resolve", inner, "--text").out.count("half of") == 1
+
+    back = on_index("replace", fees, "--restore", "--model", "fake", "--json").json
+    assert (back["took_up"], back["brought_back"]) == ([], [name])
+    assert on_index("resolve", inner, "--text").out == file.read_text(encoding="utf-8")
+    assert "nine crowns" in on_index("resolve", fees, "--text").out

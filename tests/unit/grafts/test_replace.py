@@ -7,6 +7,8 @@ import pytest
 from pageindex_local.errors import SourceError, TreeError
 from pageindex_local.records import NodeKind, Origin
 from pageindex_local.settings import read_settings
+from pageindex_local.store.gc import apply_gc
+from pageindex_local.store.index import IndexStore
 from pageindex_local.store.verify import verify_index
 from tests.unit.grafts.conftest import PORT, Port, paragraph
 
@@ -129,6 +131,36 @@ def test_replace_inside_and_around_a_correction_leaves_one_that_starts_from_the_
     start, end = PORT.index("## Quays"), PORT.index("## Locks")
     assert "\n".join(graft.base) == PORT[start:end].strip()
     assert "\n".join(graft.lines) == PORT[start:end].replace(" 4 c", " 44 c").replace(" 5 c", " 66 c").strip()
+
+
+def test_restore_of_an_outer_section_brings_the_correction_inside_back(port: Port) -> None:
+    port.replace("North quay", lambda text: text.replace("4 crowns", "44 crowns"))
+    inner = port.live
+    port.replace("Quays", lambda text: text.replace("3 crowns", "33 crowns").replace("44 crowns", "45 crowns"))
+    port.replace("Quays", lambda text: text.replace("33 crowns", "34 crowns"))  # and once more, over its own
+    assert [graft.title for graft in port.live.grafts()] == ["Quays"]
+    draft = port.replace("Quays", None)
+    assert [(graft.title, graft.made_in) for graft in port.live.grafts()] == [("North quay", inner.version_id)]
+    assert (
+        port.section_text(port.node("Quays").node_id)
+        == PORT[PORT.index("## Quays") : PORT.index("## Locks")].replace(" 4 c", " 44 c").strip() + "\n"
+    )
+    assert {n.node_id: n.subtree_hash for n in draft.tree.walk()} == {
+        n.node_id: n.subtree_hash for n in inner.tree().walk()
+    }
+    port.replace("North quay", None)
+    assert port.live.grafts() == ()
+    assert port.section_text(port.node("Quays").node_id) in PORT
+
+
+def test_restore_where_the_earlier_version_is_gone_gives_what_the_source_says(port: Port) -> None:
+    port.replace("North quay", lambda text: text.replace("4 crowns", "44 crowns"))
+    port.replace("Quays", lambda text: text.replace("3 crowns", "33 crowns"))
+    port.build(PORT.replace("6 crowns", "7 crowns"))
+    keep = port.store.settings.model_copy(update={"grace_s": 0})
+    apply_gc(IndexStore(port.folder / "index", "default", keep), 1)
+    port.replace("Quays", None)
+    assert port.live.grafts() == ()
 
 
 def test_piece_of_a_long_section_that_shifts_the_others_names_the_section(tmp_path: Path) -> None:
