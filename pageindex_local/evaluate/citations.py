@@ -30,6 +30,7 @@ class PrintedCitation:
     first_page: int
     last_page: int
     quote: str
+    columns: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +76,11 @@ class CitationChecker:
             return "no such page"
         if not first <= cited[0] <= cited[-1] <= last:
             return f"the section stands on pages {first} to {last}"
-        quote = _letters(citation.quote)
-        if not quote or quote not in _letters("".join(document.pages[number] for number in cited)):
+        quote, page = _letters(citation.quote), _letters("".join(document.pages[number] for number in cited))
+        if not quote or quote not in page:
             return "the quote does not stand on the page"
+        if _letters(citation.columns) not in page:
+            return "the heads of the columns do not stand on the page"
         return None
 
     def _document(self, doc_id: str) -> _Document | None:

@@ -243,6 +243,7 @@ def _citations(findings: Findings, written: WrittenAnswer) -> tuple[Citation, ..
             first_page=quote.page_number,
             last_page=quote.page_number,
             quote=quote.text,
+            columns=quote.columns,
         )
         for quote in written.quotes
     )

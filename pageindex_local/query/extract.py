@@ -15,32 +15,40 @@ from pageindex_local.query.citations import (
 from pageindex_local.query.excerpts import weigh_text, word_weights
 from pageindex_local.query.find import Findings, SearchedDocument
 from pageindex_local.query.rerank import Candidate
-from pageindex_local.query.segments import Segment, ends_sentence, iter_segments
+from pageindex_local.query.segments import Segment, ends_sentence, is_list_item, iter_segments
 from pageindex_local.records import Span
 
 PAGES_QUOTED = 5
 _TYPICAL_WORDS = 40  # a quote much longer than this must earn its length
-_FIGURES_BONUS = 0.15  # for a quote with a number that is not in the question, where a figure is asked for
+_FIGURES_FACTOR = 1.4  # for a quote with a number that is not in the question, where a figure is asked for
 _OTHER_LEAF = 0.7  # for a quote from a part of the page that belongs to another section than the one chosen
-_FRAGMENT = 0.7  # for a piece that the edge of the page cuts
+_FRAGMENT = 0.7  # for a piece that the edge of the page cuts, or that does not end as a sentence does
 _SHORT_WORDS = 12  # a shorter piece (a list item, a table row) is quoted together with what stands around it
 _SHORT_SENTENCE = 5  # a shorter sentence ("It depends.") too
+_SHORT_TOGETHER = 240  # characters of two quotes beside which there is room for a third
 _SECOND_QUOTE = 0.5  # a further quote must be worth so much of the first
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A verified quotation: text as printed (white space folded), its page, and the leaf that holds it."""
+    """A verified quotation: text as printed (white space folded), its page, and the leaf that holds it.
+
+    `columns` is the line of the same page that heads the columns of a quoted row.
+    """
 
     doc_key: str
     node_id: str
     page_number: int
     text: str
     worth: float
+    columns: str = ""
 
 
-def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
-    """The best quotes for the question from the best pages, best first; each stands on its page."""
+def extract_quotes(findings: Findings) -> list[Quote]:
+    """The best quotes for the question from the best pages, best first; each stands on its page.
+
+    Two, or three where they are as short as rows of a table are.
+    """
     weighed: list[tuple[float, int, Candidate, Segment]] = []
     top = findings.candidates[0].score if findings.candidates else 0.0
     for candidate in findings.candidates[:PAGES_QUOTED]:
@@ -53,29 +61,30 @@ def extract_quotes(findings: Findings, *, limit: int = 2) -> list[Quote]:
         for small in segments:
             segment = _grow(small, segments, (start, end))
             words = count_words(segment.text)
-            if words < 3 or not is_quotable(segment.text):
+            if words < 3 or not is_quotable(segment.text) or small.is_label:
                 continue
-            worth = weigh_text(segment.text, weights) / total
+            worth = weigh_text(f"{segment.columns} {segment.text}", weights) / total
             if worth and findings.question.asks_figures and numbers_in(segment.text) - asked:
-                worth += _FIGURES_BONUS
+                worth *= _FIGURES_FACTOR
             worth *= min(1.0, (2 * _TYPICAL_WORDS / (words + _TYPICAL_WORDS))) * (candidate.score / (top or 1.0))
             worth *= 1.0 if start <= segment.first_line < end else _OTHER_LEAF
-            worth *= 1.0 if segment.is_whole else _FRAGMENT
+            worth *= 1.0 if segment.is_whole and _is_complete(small, segment) else _FRAGMENT
             weighed.append((worth, len(weighed), candidate, segment))
     weighed.sort(key=lambda found: (-found[0], found[1]))
     quotes: list[Quote] = []
     said: set[str] = set()
     for worth, _, candidate, segment in weighed:
-        if worth <= 0 or len(quotes) >= limit or (quotes and worth < _SECOND_QUOTE * quotes[0].worth):
+        is_full = len(quotes) >= (2 if sum(len(quote.text) for quote in quotes) > _SHORT_TOGETHER else 3)
+        if worth <= 0 or is_full or (quotes and worth < _SECOND_QUOTE * quotes[0].worth):
             break
         searched = findings.documents[candidate.doc_key]
-        words_here = set(quote_words(segment.text))
+        words_here = {word for word in quote_words(segment.text) if not (segment.is_row and word[0].isdigit())}
         if quotes and (not segment.is_whole or len(words_here - said) < 0.5 * len(words_here)):
             continue
         quote = verify_quote(searched, segment, worth)
         if quote is not None:
             quotes.append(quote)
-            said |= set(quote_words(segment.text))
+            said |= words_here
     return quotes
 
 
@@ -102,18 +111,25 @@ def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
 
     Whole sentences stay as they are.
     """
+    if segment.is_row or segment.is_code:
+        return _labelled(segment, segments)
+    if segment.text.endswith(":"):
+        return _introduced(segment, segments)
     words = count_words(segment.text)
     if words >= _SHORT_WORDS or (segment.is_sentence and segment.is_whole and words >= _SHORT_SENTENCE):
         return segment
     first = last = next(place for place, piece in enumerate(segments) if piece is segment)
     inside = leaf[0] <= segment.first_line < leaf[1]
     size = len(segment.text)
+    steps = (-1, 1) if segment.is_sentence or is_list_item(segment.text) else (1, -1)  # a list's introduction is before
     grew = True
     while grew:
         grew = False
-        for step in (-1, 1):  # what introduces a list stands before it
+        for step in steps:
             place = first - 1 if step < 0 else last + 1
             if not 0 <= place < len(segments) or segments[place].block != segment.block:
+                continue
+            if segments[place].is_row or segments[place].is_code:
                 continue
             if (leaf[0] <= segments[place].first_line < leaf[1]) is not inside:
                 continue
@@ -121,13 +137,46 @@ def _grow(segment: Segment, segments: Sequence[Segment], leaf: Span) -> Segment:
                 size += 1 + len(segments[place].text)
                 first, last = min(first, place), max(last, place)
                 grew = True
-    pieces = segments[first : last + 1]
+    return _joined(segment, segments[first : last + 1])
+
+
+def _labelled(segment: Segment, segments: Sequence[Segment]) -> Segment:
+    """A row with the line before it where that begins its label: the row has no letters, or goes on in small ones."""
+    place = next(place for place, piece in enumerate(segments) if piece is segment)
+    label = next(filter(str.isalpha, segment.text), "")
+    if not segment.is_row or place == 0 or (label and not label.islower()):
+        return segment
+    before = segments[place - 1]
+    fits = len(before.text) + len(segment.text) < MAX_QUOTE_CHARACTERS
+    is_label = before.block == segment.block and not (before.is_row or before.is_sentence) and fits
+    return _joined(segment, [before, segment]) if is_label else segment
+
+
+def _is_complete(small: Segment, grown: Segment) -> bool:
+    """Whether a piece says something to its end: running text that no mark ends is a title, or was cut."""
+    return grown.is_sentence or small.is_row or small.is_code or is_list_item(small.text) or small.text.endswith(":")
+
+
+def _introduced(segment: Segment, segments: Sequence[Segment]) -> Segment:
+    """What ends with a colon, with what it introduces: rows and items behind it, as far as they fit."""
+    first = next(place for place, piece in enumerate(segments) if piece is segment)
+    last, size = first, len(segment.text)
+    for piece in segments[first + 1 :]:
+        size += 1 + len(piece.text)
+        if piece.block != segment.block or piece.is_code or size > MAX_QUOTE_CHARACTERS:
+            break
+        last += 1
+    return _joined(segment, segments[first : last + 1])
+
+
+def _joined(segment: Segment, pieces: Sequence[Segment]) -> Segment:
     return replace(
         segment,
         text=" ".join(piece.text for piece in pieces),
         first_line=pieces[0].first_line,
         last_line=pieces[-1].last_line,
         is_whole=all(piece.is_whole for piece in pieces),
+        is_sentence=pieces[-1].is_sentence,
     )
 
 
@@ -149,7 +198,8 @@ def verify_quote(searched: SearchedDocument, segment: Segment, worth: float) -> 
     if not is_on_page(text, searched.page(segment.page_number).text):
         return None
     node_id = searched.leaf_at(segment.first_line)
-    return Quote(searched.ranked.document.doc_key, node_id, segment.page_number, text, worth)
+    columns = segment.columns if is_on_page(segment.columns, searched.page(segment.page_number).text) else ""
+    return Quote(searched.ranked.document.doc_key, node_id, segment.page_number, text, worth, columns)
 
 
 def quoted_answer(quotes: Sequence[Quote]) -> str:

@@ -38,7 +38,10 @@ class DocumentHit(_Result):
 
 
 class Citation(_Result):
-    """A quotation that stands on the pages named, found there by code; text as printed, white space folded."""
+    """A quotation that stands on the pages named, found there by code; text as printed, white space folded.
+
+    `columns` is the line above a quoted row of a table that heads its columns; empty elsewhere.
+    """
 
     doc_id: str
     version: str
@@ -47,6 +50,7 @@ class Citation(_Result):
     first_page: int = Field(ge=1)
     last_page: int = Field(ge=1)
     quote: str
+    columns: str = ""
 
 
 class Cost(_Result):

@@ -19,6 +19,10 @@ _NUMBERED = re.compile(
 _ITEM = re.compile(r"(?:[•◦▪‣·*\u2013\u2014-]|\(?(?:\d{1,2}|[a-z]|[ivx]{1,4})[.)])\s+\S")
 _HEADING_WORDS = 14
 _LABEL_WORDS = 6
+_LABEL_MOST = 12  # words of a line between the rows of a table
+_TABLE_RULE = re.compile(r"\|\s*:?-{3,}|:?-{3,}:?\s*\|")
+_OPEN_ENDS = (",", " and", " or", " of", " to")  # of a line that the next one goes on with
+_FENCE = re.compile(r"\s*(?:```|~~~)")
 _TERMINAL = (".", "?", "!", "。", "？", "！", ".)", ".”", '."', ":", ";")
 
 
@@ -27,7 +31,9 @@ class Segment:
     """A piece of a page that can be quoted: a sentence, or one line of a table or list.
 
     `text` has its white space folded, `block` numbers the runs of text between headings, `is_whole` says that neither
-    end is cut by the edge of the page, and `is_sentence` that it ends like one.
+    end is cut by the edge of the page, and `is_sentence` that it ends like one. `is_row` marks lines of figures,
+    `is_code` lines of code, `is_label` short ones above a row, which say nothing without it; `columns` is the line
+    that heads the columns of a row, such as `(Millions) 2018 2017`.
     """
 
     page_number: int
@@ -37,6 +43,10 @@ class Segment:
     block: int = 0
     is_whole: bool = True
     is_sentence: bool = True
+    is_row: bool = False
+    is_code: bool = False
+    is_label: bool = False
+    columns: str = ""
 
 
 def iter_segments(
@@ -54,41 +64,110 @@ def iter_segments(
         headings: numbers of lines that are known to be headings; lines that look like one are left out as well.
         continues: the page before ends within a sentence, so that the first piece here is not a whole one.
     """
-    inert = [(number, text) for number, raw in lines if (text := make_inert(raw))]
+    inert = _read_lines(lines)
     # Not the longest line: footnotes and tables may be set wider than the text.
-    lengths = sorted(len(text) for _, text in inert)
+    lengths = sorted(len(line.text) for line in inert)
     width = lengths[len(lengths) * 4 // 5] if lengths else 0
     pieces: list[Segment] = []
     run: list[tuple[int, str]] = []
     block = 0
-    for place, (number, text) in enumerate(inert):
-        before = inert[place - 1][1] if place else ""
-        after = inert[place + 1][1] if place + 1 < len(inert) else ""
+    columns = caption = ""
+
+    def close() -> None:
+        pieces.extend(_sentences(page_number, run, block))
+        run.clear()
+
+    for place, line in enumerate(inert):
+        number, text = line.number, line.text
+        before = inert[place - 1].text if place else ""
+        after = inert[place + 1].text if place + 1 < len(inert) else ""
+        goes_on = bool(run) and before.endswith(_OPEN_ENDS)
+        if line.begins or (is_list_item(text) and not goes_on):
+            close()
         if number in headings or ((not run or ends_sentence(before)) and _is_heading(text, before, after, width)):
-            pieces += _sentences(page_number, run, block)
-            run = []
+            close()
             block += 1
+            columns = ""
+        elif line.is_code:
+            pieces.append(Segment(page_number, text, number, number, block, is_code=True))
+        elif _is_tabular(text) and not goes_on:
+            close()
+            is_head = line.heads or _heads_columns(text)
+            columns = f"{caption} {text}".strip() if is_head else columns
+            above = "" if is_head else columns
+            kind = {"is_row": not is_head, "is_label": is_head}
+            pieces.append(Segment(page_number, text, number, number, block, **kind, columns=above))
+        elif not goes_on and len(text.split()) <= _LABEL_WORDS and _is_tabular(after) and _heads_columns(after):
+            close()
+            pieces.append(Segment(page_number, text, number, number, block, is_label=True))
+            caption = text
             continue
-        if _is_tabular(text):
-            pieces += [*_sentences(page_number, run, block), Segment(page_number, text, number, number, block)]
-            run = []
-            continue
-        if run and _ITEM.match(text):
-            pieces += _sentences(page_number, run, block)
-            run = []
-        run.append((number, text))
-        if _ends_block(text, after, width) or place + 1 == len(inert):
-            pieces += _sentences(page_number, run, block)
-            run = []
+        else:
+            columns = columns if len(text.split()) <= _LABEL_MOST else ""  # the table is over
+            run.append((number, text))
+            if _ends_block(text, after, width):
+                close()
+        caption = ""
+    close()
     for place, piece in enumerate(pieces):
         ends = ends_sentence(piece.text)
         cut = (continues and place == 0) or (place == len(pieces) - 1 and not ends)
-        yield replace(piece, is_whole=not cut, is_sentence=ends)
+        opens = place + 1 < len(pieces) and pieces[place + 1].is_row and pieces[place + 1].block == piece.block
+        is_label = (
+            opens and not (ends or piece.is_row or piece.text.endswith(":")) and len(piece.text.split()) <= _LABEL_MOST
+        )
+        yield replace(piece, is_whole=not cut, is_sentence=ends, is_label=piece.is_label or is_label)
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line with letters or digits. `begins` says that a blank line, a rule or code stands before it.
+
+    `heads` marks the first line of a table in Markdown.
+    """
+
+    number: int
+    text: str
+    begins: bool
+    is_code: bool
+    heads: bool = False
+
+
+def _read_lines(lines: Sequence[tuple[int, str]]) -> list[_Line]:
+    """Lines that say something; fences and indented lines behind a blank one are code, as Markdown has it."""
+    found: list[_Line] = []
+    is_fenced = was_code = False
+    was_blank = begins = True
+    for number, raw in lines:
+        text = make_inert(raw)
+        if not any(char.isalnum() for char in text) or _FENCE.match(raw):
+            is_fenced ^= bool(_FENCE.match(raw))
+            if found and _TABLE_RULE.match(text):
+                found[-1] = replace(found[-1], heads=True)
+            was_blank = begins = True
+            continue
+        is_code = is_fenced or (raw.startswith(("    ", "\t")) and (was_blank or was_code))
+        found.append(_Line(number, text, begins or was_code or is_code, is_code))
+        was_code, was_blank, begins = is_code, False, False
+    return found
 
 
 def ends_sentence(text: str) -> bool:
     """Whether a text ends as a sentence does."""
     return text.rstrip("\"'”’)]").endswith((".", "?", "!", "。", "？", "！"))
+
+
+def is_list_item(text: str) -> bool:
+    """Whether a line begins with the mark or number of a list."""
+    return _ITEM.match(text) is not None
+
+
+def _heads_columns(text: str) -> bool:
+    """Whether a line of figures has nothing but years and days: it says what stands in the columns below."""
+    figures = re.findall(r"\d[\d.,]*", text)
+    years = [figure for figure in figures if re.fullmatch(r"(?:19|20)\d\d,?", figure)]
+    days = [figure for figure in figures if re.fullmatch(r"[1-9],?|[12]\d,?|3[01],?", figure)]
+    return bool(years) and len(years) + len(days) == len(figures)
 
 
 def _is_heading(text: str, before: str, after: str, width: int) -> bool:
@@ -102,10 +181,13 @@ def _is_heading(text: str, before: str, after: str, width: int) -> bool:
         return bool(title) and (title[0].isupper() or title[0] == "/") and not _is_tabular(title)
     begins = not before or ends_sentence(before)
     starts_next = len(after) > max(len(text), width // 2) and (after[:1].isupper() or after[:1] in "\"'“(/<•")
-    return begins and starts_next and len(words) <= _LABEL_WORDS and text[0].isupper() and not _ITEM.match(text)
+    return begins and starts_next and len(words) <= _LABEL_WORDS and text[0].isupper() and not is_list_item(text)
 
 
 def _is_tabular(text: str) -> bool:
+    """A row of a table in Markdown, or a line of which a quarter are figures."""
+    if text.startswith("|") and text.endswith("|"):
+        return True
     words = text.split()
     figures = sum(any(char.isdigit() for char in word) for word in words)
     return figures >= 2 and figures >= 0.25 * len(words) and not text.endswith((".", "?", "!"))

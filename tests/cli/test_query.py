@@ -12,7 +12,7 @@ from tests.cli.conftest import GUIDE, Runner
 
 FEES = "How much is the fee for one night?"
 PAGE_KEYS = {"doc_id", "page_number", "node_id", "score"}
-CITATION_KEYS = {"doc_id", "version", "node_id", "title", "first_page", "last_page", "quote"}
+CITATION_KEYS = {"doc_id", "version", "node_id", "title", "first_page", "last_page", "quote", "columns"}
 
 
 @pytest.fixture

@@ -70,7 +70,7 @@ def test_retrieve_json_has_the_keys_that_others_read(tmp_path: Path) -> None:
     assert data["release"] == release.name
     assert data["pages"][0].keys() == {"doc_id", "page_number", "node_id", "score"}
     assert data["citations"][0].keys() == {
-        "doc_id", "version", "node_id", "title", "first_page", "last_page", "quote"
+        "doc_id", "version", "node_id", "title", "first_page", "last_page", "quote", "columns"
     }  # fmt: skip
     assert {"release", "pages", "nodes", "answer", "abstained", "citations"} <= json.loads(
         retrieve(FEE, store, settings=SETTINGS).model_dump_json()

@@ -67,3 +67,59 @@ def test_iter_segments_of_text_beside_a_wider_footnote_keeps_sentences_together(
     ]
     segments = [segment.text for segment in iter_segments(1, list(enumerate(lines)))]
     assert segments == [" ".join(lines[:3]), " ".join(lines[3:5]), lines[5]]
+
+
+STATEMENT = [
+    "Years ended December 31,",
+    "(Millions) 2018 2017 2016",
+    "Cash Flows from Investing Activities",
+    "Purchases of property, plant and equipment (1,577) (1,373) (1,420)",
+    "Proceeds from sale of businesses, net of cash sold",
+    "846 1,065 142",
+    "The amounts above do not hold what was paid for leases in any of the three years that are shown.",
+    "Berths 12 15 17",
+]
+
+
+def test_iter_segments_gives_a_row_the_heads_of_its_columns() -> None:
+    rows = {segment.text: segment.columns for segment in iter_segments(1, list(enumerate(STATEMENT))) if segment.is_row}
+    assert rows == {
+        STATEMENT[3]: f"{STATEMENT[0]} {STATEMENT[1]}",
+        STATEMENT[5]: f"{STATEMENT[0]} {STATEMENT[1]}",
+        STATEMENT[7]: "",  # a sentence of prose ends the table
+    }
+
+
+def test_iter_segments_marks_lines_that_only_label_a_table() -> None:
+    labels = [segment.text for segment in iter_segments(1, list(enumerate(STATEMENT))) if segment.is_label]
+    assert labels == [STATEMENT[0], STATEMENT[1], STATEMENT[2], STATEMENT[4]]
+
+
+def test_iter_segments_of_markdown_keeps_rows_code_and_paragraphs_apart() -> None:
+    lines = [
+        "Build the index with the command below and then look at it",
+        "",
+        "```",
+        "build ./manuals --index ./indexes",
+        "tree contracts/acme.pdf --depth 2",
+        "```",
+        "",
+        "| command | seconds |",
+        "|---|---|",
+        "| build, nothing changed | 1.6 |",
+        "----",
+        "The figures are medians.",
+    ]
+    segments = list(iter_segments(1, list(enumerate(lines))))
+    assert [segment.text for segment in segments] == [lines[place] for place in (0, 3, 4, 7, 9, 11)]
+    assert [segment.text for segment in segments if segment.is_code] == lines[3:5]
+    assert [segment.columns for segment in segments if segment.is_row] == [lines[7]]
+
+
+def test_iter_segments_takes_figures_within_a_sentence_for_no_row() -> None:
+    lines = [
+        "Receivables are shown less reserves for credit losses: 2022,",
+        "$229; 2021, $64 and 2020, $51",
+        "as a sum.",
+    ]
+    assert [segment.text for segment in iter_segments(1, list(enumerate(lines)))] == [" ".join(lines)]
