@@ -47,6 +47,9 @@ CANNOT_SCORE = "the model cannot score"
 # three thousand tokens a question (ablation in docs/benchmarks.md); `calibrate` gives a better one its share.
 SMALL_MODEL_PLAN = replace(FULLTEXT_PLAN, reason="a small model, not measured on this index; see `calibrate`")
 CHOICE_SHARE = 0.5  # of a capable model's choice beside full text, unless measured
+# Of a model's opinion on descriptions, unless measured. What a question says of a document's name, year and text tells
+# more: by descriptions alone the bundled model names the right one of fourteen for less than half of the questions.
+DOCUMENT_SHARE = 0.2
 
 
 def make_plan(
@@ -66,17 +69,22 @@ def make_plan(
             return calibrated if can_score or calibrated.strategy is Strategy.CHOICE else _cannot_score()
         if description.strength == "capable" and Capability.GRAMMAR in description.capabilities:
             return Plan(
-                Strategy.CHOICE, CHOICE_SHARE, 0.0, PATH_SHARE, "a capable model chooses; not measured, see `calibrate`"
+                Strategy.CHOICE,
+                CHOICE_SHARE,
+                0.0,
+                PATH_SHARE,
+                "a capable model chooses; not measured, see `calibrate`",
+                DOCUMENT_SHARE,
             )
         return SMALL_MODEL_PLAN if can_score else _cannot_score()
     if strategy is Strategy.CHOICE:
-        return Plan(Strategy.CHOICE, 1.0, 0.0, _GUIDED_PATH_SHARE, "asked for")
+        return Plan(Strategy.CHOICE, 1.0, 0.0, _GUIDED_PATH_SHARE, "asked for", DOCUMENT_SHARE)
     if not can_score:
         return _cannot_score()
     if strategy is Strategy.LIKELIHOOD:
-        return Plan(Strategy.LIKELIHOOD, 1.0, 1.0, _GUIDED_PATH_SHARE, "asked for")
+        return Plan(Strategy.LIKELIHOOD, 1.0, 1.0, _GUIDED_PATH_SHARE, "asked for", DOCUMENT_SHARE)
     share = 1 - settings.fulltext_weight
-    return Plan(Strategy.FUSED, share, share / 3, PATH_SHARE, "asked for")
+    return Plan(Strategy.FUSED, share, share / 3, PATH_SHARE, "asked for", min(share, DOCUMENT_SHARE))
 
 
 def _cannot_score() -> Plan:

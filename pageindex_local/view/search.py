@@ -62,8 +62,10 @@ def read_search(trace: Mapping[str, Any], doc_id: str, question: str = "") -> Se
                 )
             )
     strategy = next((step["strategy"] for step in steps if "strategy" in step), "")
+    described = next((step["judged by description"] for step in steps if "judged by description" in step), 0)
     facts = [
         f"strategy {strategy}" if strategy else "",
+        f"{described} documents judged by description" if described else "",
         f"{search['sections judged']} sections judged" if search else "this document was not searched",
         f"stopped: {search['stopped by']}" if search else "",
         f"{sum(step.get('seconds', 0.0) for step in steps):.2f} s",
