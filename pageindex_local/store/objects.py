@@ -6,7 +6,7 @@ does there, the condition on a put does here: "only if there is none" and "only 
 
 import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -179,20 +179,13 @@ class BucketFiles:
     def check_medium(self, folder: Path, *, allow_network_disk: bool) -> None:  # noqa: ARG002 - about disks
         """See FileSystem: try whether the bucket keeps the conditions on puts, which some services ignore."""
         place = _place(folder / temporary_name())
-        tries = [secrets.token_bytes(16) for _ in range(4)]
         try:
-            first = self._bucket.put(place, tries[0], None)
-            if self._is_put(place, tries[1], None):
-                raise _no_conditions(folder, "overwrites an object although it is told not to (If-None-Match)")
-            self._bucket.put(place, tries[2], first)
-            if self._is_put(place, tries[3], first):
-                raise _no_conditions(folder, "overwrites an object that has changed (If-Match)")
-            if self._read_or_none(place) != tries[2]:
-                raise _no_conditions(folder, "does not give back what was written last")
-        except ConditionError:
-            raise _no_conditions(folder, "refuses a put whose condition holds") from None
-        finally:
-            self._bucket.delete([place])
+            self._try_conditions(folder, place)
+        except BaseException:
+            with suppress(StoreError):  # which would hide what is wrong
+                self._bucket.delete([place])
+            raise
+        self._bucket.delete([place])
 
     def lock(self, path: Path, timeout_s: float, *, what: str) -> AbstractContextManager[None]:  # noqa: ARG002
         """See FileSystem."""
@@ -207,6 +200,22 @@ class BucketFiles:
     def uncached(self) -> "BucketFiles":
         """See FileSystem."""
         return BucketFiles(self._bucket, self._local_root, None)
+
+    def _try_conditions(self, folder: Path, place: BucketPath) -> None:
+        tries = [secrets.token_bytes(16) for _ in range(4)]
+        try:
+            first = self._bucket.put(place, tries[0], None)
+            if self._is_put(place, tries[1], None):
+                raise _no_conditions(
+                    folder, "overwrites an object although it is told not to (If-None-Match or its like)"
+                )
+            self._bucket.put(place, tries[2], first)
+            if self._is_put(place, tries[3], first):
+                raise _no_conditions(folder, "overwrites an object that has changed (If-Match or its like)")
+            if self._read_or_none(place) != tries[2]:
+                raise _no_conditions(folder, "does not give back what was written last")
+        except ConditionError:
+            raise _no_conditions(folder, "refuses a put whose condition holds") from None
 
     def _read_or_none(self, path: Path) -> bytes | None:
         try:

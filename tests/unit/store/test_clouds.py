@@ -219,6 +219,16 @@ def test_service_that_does_not_say_what_it_holds_is_refused_and_nothing_stays(
     assert open_store(google_place).files.list_names(read_place(google_place)) == []
 
 
+def test_failure_of_the_trial_is_not_hidden_by_that_of_its_end(
+    google_server: "GoogleServer", google_place: str
+) -> None:
+    google_server.hides_generations = True
+    google_server.fault = lambda method, path: (403, "AccessDenied") if method == "DELETE" else None
+
+    with pytest.raises(StoreError, match="which version of an object"):
+        publish_sections(open_store(google_place), sample_sections("one"))
+
+
 def test_read_with_rights_to_read_alone_works(google_server: "GoogleServer", google_place: str) -> None:
     publish_sections(open_store(google_place), sample_sections("one"))
     google_server.fault = lambda method, path: (403, "AccessDenied") if method in ("PUT", "DELETE") else None
