@@ -10,6 +10,7 @@ from dataclasses import dataclass
 TOLERANCE = 0.005  # expected figures are rounded: 8.70 stands for 8.738
 SHORT_WORDS = 8  # a longer expected answer is a sentence and is compared by words
 RECALL = 0.6  # share of its words that must be there
+RECALL_BESIDE_FIGURES = 0.25  # where all its figures are there
 _SCALES = {
     "thousand": 1e3, "thousands": 1e3, "k": 1e3, "million": 1e6, "millions": 1e6, "mn": 1e6, "mm": 1e6, "m": 1e6,
     "billion": 1e9, "billions": 1e9, "bn": 1e9, "b": 1e9, "trillion": 1e12, "trillions": 1e12, "tn": 1e12,
@@ -74,7 +75,7 @@ def matches_answer(expected: str | float, given: str) -> bool:
 
     A short expected answer with numbers matches where all its numbers are there (years only if it has no others); a
     short one without where its words stand there in a row; `yes` and `no` only at the beginning; a longer one where
-    `RECALL` of its content words and numbers are there.
+    `RECALL` of its content words and numbers are there, or all its numbers but years and some of its words.
     """
     wanted = str(expected)
     words, given_words = _words(wanted), _words(given)
@@ -85,12 +86,19 @@ def matches_answer(expected: str | float, given: str) -> bool:
     quantities = read_quantities(wanted)
     if len(wanted.split()) > SHORT_WORDS:
         content = {word for word in words if word not in _SMALL}
-        return len(content & set(given_words)) >= RECALL * len(content)
+        has_figures = any(not number.is_year for number in quantities) and _has_figures(quantities, given)
+        needed = RECALL_BESIDE_FIGURES if has_figures else RECALL
+        return len(content & set(given_words)) >= needed * len(content)
     if quantities:
-        figures = [number for number in quantities if not number.is_year] or quantities
-        have = read_quantities(given)
-        return all(any(is_same_quantity(number, other) for other in have) for number in figures)
+        return _has_figures(quantities, given)
     return f" {' '.join(words)} " in f" {' '.join(given_words)} "
+
+
+def _has_figures(quantities: list[Quantity], given: str) -> bool:
+    """Whether a text has every quantity; years only where there are no others."""
+    figures = [number for number in quantities if not number.is_year] or quantities
+    have = read_quantities(given)
+    return all(any(is_same_quantity(number, other) for other in have) for number in figures)
 
 
 def _words(text: str) -> list[str]:

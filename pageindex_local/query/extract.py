@@ -73,18 +73,21 @@ def extract_quotes(findings: Findings) -> list[Quote]:
     weighed.sort(key=lambda found: (-found[0], found[1]))
     quotes: list[Quote] = []
     said: set[str] = set()
+    heads: set[str] = set()  # the same row under other columns has other figures
     for worth, _, candidate, segment in weighed:
         is_full = len(quotes) >= (2 if sum(len(quote.text) for quote in quotes) > _SHORT_TOGETHER else 3)
         if worth <= 0 or is_full or (quotes and worth < _SECOND_QUOTE * quotes[0].worth):
             break
         searched = findings.documents[candidate.doc_key]
         words_here = {word for word in quote_words(segment.text) if not (segment.is_row and word[0].isdigit())}
-        if quotes and (not segment.is_whole or len(words_here - said) < 0.5 * len(words_here)):
+        is_known = len(words_here - said) < 0.5 * len(words_here) and (not segment.is_row or segment.columns in heads)
+        if quotes and (not segment.is_whole or is_known):
             continue
         quote = verify_quote(searched, segment, worth)
         if quote is not None:
             quotes.append(quote)
             said |= words_here
+            heads.add(segment.columns)
     return quotes
 
 

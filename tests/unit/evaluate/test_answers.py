@@ -37,6 +37,10 @@ def test_read_quantities_applies_scale_and_sign(text: str, values: list[float]) 
         ("northern quay", "The quay is northern.", False),
         ("The pilot boat answers on channel twelve at all hours of day", "pilot boat channel twelve hours day", True),
         ("The pilot boat answers on channel twelve at all hours of the day", "The boat is blue.", False),
+        ("The yearly costs of the pilot boat amounted to $411 million.", "Total pilot boat charges $ 411 $ 247", True),
+        ("The yearly costs of the pilot boat amounted to $411 million.", "Total pilot boat charges $ 247", False),
+        ("The yearly costs of the pilot boat amounted to $411 million.", "Page 411 says nothing.", False),
+        ("In 2021 the pilot boat was painted white by its own crew.", "It rained in 2021 near the boat.", False),
         ("45", "", False),
     ],
 )  # fmt: skip
