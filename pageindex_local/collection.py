@@ -110,6 +110,7 @@ def build_collection(
     builder: DocumentBuilder,
     *,
     bulk_builder: DocumentBuilder | None = None,
+    parser: ParserProcess | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> CollectionReport:
     """Build what changed and publish it as one release.
@@ -118,7 +119,8 @@ def build_collection(
     read is noted (`unreadable`), and reported again without another try while its bytes and the settings stay. Where
     nothing changed, no release is made and neither the model nor a parser is started. A version that an interrupted
     build wrote, and that today's source and settings would give again, is published as it is. `bulk_builder` builds in
-    place of `builder` where there are more than `MANY_DOCUMENTS` to build.
+    place of `builder` where there are more than `MANY_DOCUMENTS` to build. `parser` reads new PDF files that may be
+    old ones under another name.
 
     Raises:
         SourceError: an input is missing, or there is no document at all.
@@ -129,7 +131,15 @@ def build_collection(
     fingerprint = make_fingerprint(settings, model)
     known = read_unreadable(store, settings.parse)
     planned = plan_collection(
-        scope, current, settings.parse, fingerprint, store=store, unreadable=known, is_build=True, progress=progress
+        scope,
+        current,
+        settings.parse,
+        fingerprint,
+        store=store,
+        unreadable=known,
+        is_build=True,
+        parser=parser,
+        progress=progress,
     )
     work = sum(entry.is_change and entry.source is not None for entry in planned)
     if bulk_builder is not None and work > MANY_DOCUMENTS:

@@ -97,11 +97,13 @@ def plan_collection(
     store: IndexStore | None = None,
     unreadable: Unreadable = _NOTHING_KNOWN,
     is_build: bool = False,
+    parser: ParserProcess | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> list[PlannedDocument]:
     """What a build would do, document by document in order of `doc_id`. Reads and hashes every source.
 
-    With a `store`, new documents are compared with those that are gone, to find the renamed ones. `unreadable` is what
+    With a `store`, new documents are compared with those that are gone, to find the renamed ones; `parser` reads the
+    PDF files among them. `unreadable` is what
     earlier builds could not read: it fails again. But where the reason was a limit of time, memory or size, which may
     have been a matter of the moment, a build (`is_build`) tries again.
 
@@ -130,7 +132,7 @@ def plan_collection(
             if doc_key not in there
         ]
         if store is not None:
-            planned = _link_renamed(planned, current, store, settings)
+            planned = _link_renamed(planned, current, store, settings, parser)
     return sorted(planned, key=lambda entry: entry.doc_id)
 
 
@@ -147,11 +149,15 @@ def _fail_again(entry: PlannedDocument, scope: Scope, unreadable: Unreadable, *,
 
 
 def _link_renamed(
-    planned: list[PlannedDocument], current: Release, store: IndexStore, settings: ParseSettings
+    planned: list[PlannedDocument],
+    current: Release,
+    store: IndexStore,
+    settings: ParseSettings,
+    parser: ParserProcess | None,
 ) -> list[PlannedDocument]:
     added = {e.doc_key: e.source for e in planned if e.action is Action.ADD and e.source is not None}
     gone = {entry.doc_key: current.documents[entry.doc_key] for entry in planned if entry.action is Action.REMOVE}
-    renames = find_renames(added, gone, store, settings) if added and gone else {}
+    renames = find_renames(added, gone, store, settings, parser) if added and gone else {}
     new_ids = {old: added[new].doc_id for new, old in renames.items()}
     result = []
     for entry in planned:

@@ -107,7 +107,13 @@ class Workspace:
         parse = self.settings.parse
         unreadable = read_unreadable(self.store, parse)
         return plan_collection(
-            self.scope, self.store.current(), parse, self.fingerprint(), store=self.store, unreadable=unreadable
+            self.scope,
+            self.store.current(),
+            parse,
+            self.fingerprint(),
+            store=self.store,
+            unreadable=unreadable,
+            parser=self.parser,
         )
 
 

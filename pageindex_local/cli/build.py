@@ -143,6 +143,7 @@ def build(
                 fingerprint,
                 store=store,
                 unreadable=read_unreadable(store, settings.parse),
+                parser=parser,
                 progress=progress,
             )
             estimates = {}
@@ -160,7 +161,9 @@ def build(
         stack.enter_context(parser)
         library = library_builder(store, settings, local_model, progress, parser)
         builder = library if no_dagster else _dagster_builder(store, settings, local_model, parser, progress, stack)
-        report = build_collection(scope, store, settings, local_model, builder, bulk_builder=library, progress=progress)
+        report = build_collection(
+            scope, store, settings, local_model, builder, bulk_builder=library, parser=parser, progress=progress
+        )
     errors = [document.error for document in report.documents if document.error is not None]
     for error in {str(error): error for error in errors}.values():  # one cause that stops all documents is told once
         report_error(error)

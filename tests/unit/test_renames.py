@@ -1,5 +1,6 @@
 """Documents under another name: recognised by what they hold, one to one, and gone on with."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pageindex_local.store.history import NodeState, resolve_node
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.verify import verify_index
+from tests.unit.parsing.pdfs import new_document, save, write
 
 SETTINGS = read_settings(None, {"model": {"name": "fake"}})
 
@@ -191,3 +193,104 @@ def test_document_that_was_away_comes_back_with_its_ids(collection: Collection) 
     collection.write("tides.md", text("tides"))
     collection.build()
     assert collection.ids("tides.md") == ids
+
+
+def write_pdf(collection: Collection, name: str, subject: str, year: int = 1987, reworded: int = 0) -> None:
+    """A PDF of six pages with a heading each; the first `reworded` of twelve lines a page say something else."""
+    pdf = new_document(6)
+    for number, page in enumerate(pdf, 1):
+        write(page, 72, 90, f"{number} The {subject} of gate {number}", 16, "hebo")
+        for line in range(12):
+            words = (
+                f"At hour {line} the {subject} of gate {number} is {line * number + 7} ells, as keeper {line} wrote."
+            )
+            if line < reworded:
+                words = " ".join(f"w{year}{number}{line}{place}" for place in range(12))
+            write(page, 72, 130 + 14 * line, words)
+    pdf.set_metadata({"title": f"{subject} {year}"})
+    save(pdf, collection.folder, name)
+
+
+def renamed(report: CollectionReport) -> dict[str, str | None]:
+    return {entry.doc_id: entry.renamed_from for entry in report.documents if entry.action is Action.ADD}
+
+
+def test_pdf_written_anew_under_another_name_keeps_its_ids(collection: Collection) -> None:
+    write_pdf(collection, "depth.pdf", "depth")
+    write_pdf(collection, "width.pdf", "width")
+    collection.build()
+    ids = collection.ids("depth.pdf")
+    (collection.folder / "depth.pdf").unlink()
+    write_pdf(collection, "soundings.pdf", "depth", year=1988, reworded=1)
+    assert renamed(collection.build()) == {"soundings.pdf": "depth.pdf"}
+    assert collection.ids("soundings.pdf") == ids
+    assert verify_index(collection.store, deep=True).is_clean
+
+
+def test_pdf_that_shares_half_with_one_that_is_gone_is_new(collection: Collection) -> None:
+    write_pdf(collection, "quarter-1.pdf", "depth", year=1987, reworded=5)
+    collection.build()
+    ids = collection.ids("quarter-1.pdf")
+    (collection.folder / "quarter-1.pdf").unlink()
+    write_pdf(collection, "quarter-2.pdf", "depth", year=1997, reworded=5)
+    assert renamed(collection.build()) == {"quarter-2.pdf": None}
+    assert not set(collection.ids("quarter-2.pdf").values()) & set(ids.values())
+
+
+def test_of_two_pdf_files_equally_like_neither_is_taken(collection: Collection) -> None:
+    write_pdf(collection, "depth.pdf", "depth")
+    collection.build()
+    (collection.folder / "depth.pdf").unlink()
+    write_pdf(collection, "x.pdf", "depth", year=1988, reworded=1)
+    write_pdf(collection, "y.pdf", "depth", year=1999, reworded=1)
+    assert renamed(collection.build()) == {"x.pdf": None, "y.pdf": None}
+
+
+def test_more_pdf_text_than_can_be_compared_leaves_equal_files_alone(
+    collection: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pdf(collection, "depth.pdf", "depth")
+    write_pdf(collection, "width.pdf", "width")
+    collection.build()
+    (collection.folder / "depth.pdf").unlink()
+    write_pdf(collection, "soundings.pdf", "depth", year=1988, reworded=1)
+    collection.move("width.pdf", "span.pdf")
+    monkeypatch.setattr("pageindex_local.renames._MAX_RUNS", 100)
+    assert renamed(collection.build()) == {"soundings.pdf": None, "span.pdf": "width.pdf"}
+
+
+def test_pdf_that_cannot_be_read_is_no_other_one_and_stops_nothing(collection: Collection) -> None:
+    write_pdf(collection, "depth.pdf", "depth")
+    collection.build()
+    size = (collection.folder / "depth.pdf").stat().st_size
+    (collection.folder / "depth.pdf").rename(collection.folder / "torn.pdf")
+    (collection.folder / "torn.pdf").write_bytes((collection.folder / "torn.pdf").read_bytes()[: size // 3])
+    report = collection.build()
+    assert {entry.doc_id: entry.action for entry in report.documents if entry.doc_id.endswith(".pdf")} in (
+        {"depth.pdf": Action.REMOVE, "torn.pdf": Action.FAIL},
+        {"depth.pdf": Action.REMOVE, "torn.pdf": Action.ADD},  # the library may mend what it finds
+    )
+    assert renamed(report) in ({}, {"torn.pdf": None})
+
+
+def test_text_moved_in_itself_and_a_fifth_reworded_under_another_name_keeps_its_ids(collection: Collection) -> None:
+    words = random.Random(4)
+    vocabulary = [f"{start}{end}" for start in ("anchor", "beacon", "cable", "dredge", "ferry") for end in range(200)]
+    sections = {number: [words.choice(vocabulary) for _ in range(120)] for number in range(8)}
+    collection.write("log.md", as_markdown(sections, list(range(8))))
+    collection.build()
+    ids = collection.ids("log.md")
+    (collection.folder / "log.md").unlink()
+    for body in sections.values():
+        for place in words.sample(range(120), 24):
+            body[place] = words.choice(vocabulary)
+    collection.write("journal/log-2.md", as_markdown(sections, [5, 1, 2, 0, 3, 4, 7, 6]))
+    assert renamed(collection.build()) == {"journal/log-2.md": "log.md"}
+    kept = collection.ids("journal/log-2.md")
+    assert {title: kept[title] for title in kept if title.startswith("Watch")} == {
+        title: node_id for title, node_id in ids.items() if title.startswith("Watch")
+    }
+
+
+def as_markdown(sections: dict[int, list[str]], order: list[int]) -> str:
+    return "# Log\n\n" + "\n\n".join(f"## Watch {number}\n\n{' '.join(sections[number])}." for number in order) + "\n"
