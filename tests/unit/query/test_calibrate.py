@@ -1,8 +1,10 @@
+import json
 from pathlib import Path
 
 import pytest
 
 from pageindex_local.errors import CorruptIndexError
+from pageindex_local.ids import sha256_hex
 from pageindex_local.llm.base import ScoreRequest
 from pageindex_local.llm.fakes import FunctionModel
 from pageindex_local.query.calibrate import Case, choose_share, cross_validate, measure_model, try_shares
@@ -10,6 +12,7 @@ from pageindex_local.query.calibration import (
     calibration_name,
     choose_plan,
     find_measurement,
+    list_measurements,
     read_calibration,
     write_calibration,
 )
@@ -17,6 +20,7 @@ from pageindex_local.query.navigability import measure_navigability
 from pageindex_local.query.strategies import Strategy
 from pageindex_local.settings import read_settings
 from pageindex_local.store.index import IndexStore
+from pageindex_local.store.layout import SEAL_SUFFIX, canonical_json, seal_bytes
 from pageindex_local.store.verify import verify_index
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
@@ -69,6 +73,38 @@ def test_find_measurement_of_another_model_is_none(tmp_path: Path) -> None:
     write_calibration(store, release, measure_model(store, release, model, SETTINGS, samples=5, seed=1))
     assert find_measurement(store, release, model.describe().fingerprint) is not None
     assert find_measurement(store, release, "another") is None
+
+
+def test_choose_plan_says_that_what_was_measured_is_of_another_model(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    model = FunctionModel(lambda request: "", score_with=helpful)
+    measured = measure_model(store, release, model, SETTINGS, samples=5, seed=1)
+    other = measured.model_copy(update={"model_name": "elder", "model_fingerprint": "another"})
+    write_calibration(store, release, other)
+    assert f"release {release.name} is of another model, elder" in choose_plan(store, release, model, SETTINGS).reason
+    write_calibration(store, release, measured)
+    assert "another" not in choose_plan(store, release, model, SETTINGS).reason
+    assert {(found.model_name, counts) for found, _, counts in list_measurements(store, release)} == {
+        ("elder", True),
+        (measured.model_name, True),
+    }
+
+
+def test_read_calibration_of_a_file_without_documents_counts_them_as_none(tmp_path: Path) -> None:
+    """Files written before descriptions were measured go on counting."""
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    model = FunctionModel(lambda request: "", score_with=helpful)
+    write_calibration(store, release, measure_model(store, release, model, SETTINGS, samples=5, seed=1))
+    path = store.layout.search / calibration_name(release.name)
+    values = json.loads(path.read_bytes())
+    for name in ("document_share", "documents_tried"):
+        del values["models"][0][name]
+    data = canonical_json(values)
+    path.write_bytes(data)
+    path.with_name(path.name + SEAL_SUFFIX).write_bytes(seal_bytes(sha256_hex(data)))
+    found = find_measurement(store, release, model.describe().fingerprint)
+    assert found is not None
+    assert found[0].document_share == 0
 
 
 def test_find_measurement_of_an_ancestor_counts_while_most_documents_are_the_same(tmp_path: Path) -> None:
