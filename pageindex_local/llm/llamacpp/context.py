@@ -14,7 +14,7 @@ from pageindex_local.errors import ModelError, ModelFileError
 from pageindex_local.llm.batching import Job, Read, Scheduler, Share
 from pageindex_local.llm.llamacpp.native import clear_errors, last_error, native
 from pageindex_local.llm.llamacpp.vocabulary import GgufVocabulary
-from pageindex_local.llm.llamacpp.weights import load_weights
+from pageindex_local.llm.llamacpp.weights import free_native, load_weights
 from pageindex_local.llm.sampling import Consumer
 from pageindex_local.llm.threads import count_physical_cores
 from pageindex_local.settings import ModelSettings
@@ -148,12 +148,5 @@ class Context:
 
     def close(self) -> None:
         """Free everything, in the order that llama.cpp wants."""
-        if self._batch is not None:
-            native.llama_batch_free(self._batch)
-            self._batch = None
-        if self._context:
-            native.llama_free(self._context)
-            self._context = None
-        if self._model:
-            native.llama_model_free(self._model)
-            self._model = None
+        free_native(self._batch, self._context, self._model)
+        self._batch = self._context = self._model = None

@@ -14,7 +14,7 @@ from pageindex_local.ids import hash_parts
 from pageindex_local.llm.embedding import Matrix
 from pageindex_local.llm.llamacpp.native import clear_errors, last_error, native
 from pageindex_local.llm.llamacpp.vocabulary import GgufVocabulary
-from pageindex_local.llm.llamacpp.weights import load_weights
+from pageindex_local.llm.llamacpp.weights import free_native, load_weights
 from pageindex_local.llm.models import PreparedModel
 from pageindex_local.llm.threads import count_physical_cores
 
@@ -86,15 +86,8 @@ class LlamaCppEmbedder:
     def close(self) -> None:
         """Free everything, in the order that llama.cpp wants. Safe to call twice."""
         with self._lock:
-            if self._batch is not None:
-                native.llama_batch_free(self._batch)
-                self._batch = None
-            if self._context:
-                native.llama_free(self._context)
-                self._context = None
-            if self._model:
-                native.llama_model_free(self._model)
-                self._model = None
+            free_native(self._batch, self._context, self._model)
+            self._batch = self._context = self._model = None
 
     def _open_context(self, weights: Path) -> int:
         """Open the context and return how it pools. The metadata decide; where they say nothing it is the mean."""

@@ -1,4 +1,4 @@
-"""A model file opened by llama.cpp: a path in, the native model out. Makes no context and reads no text."""
+"""A model file opened by llama.cpp: a path in, the native model out, and how all of it is freed. Reads no text."""
 
 import os
 from pathlib import Path
@@ -25,3 +25,13 @@ def load_weights(weights: Path, *, repack: bool) -> Any:
     if not model:
         raise ModelFileError(f"llama.cpp cannot load it: {last_error()}", subject=str(weights))
     return model
+
+
+def free_native(batch: Any, context: Any, model: Any) -> None:
+    """Free what was opened, in the order that llama.cpp wants; what is None was not."""
+    if batch is not None:
+        native.llama_batch_free(batch)
+    if context:
+        native.llama_free(context)
+    if model:
+        native.llama_model_free(model)
