@@ -83,14 +83,17 @@ def _walk(root: Path) -> Iterator[tuple[str, Path]]:
     real_root = root.resolve()
     for folder, folders, files in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
+        here = Path(folder)
+        above = here.relative_to(root).as_posix()
+        prefix = "" if above == "." else f"{above}/"
         for name in sorted(files):
-            path = Path(folder) / name
+            path = here / name
             if name.startswith(".") or path.suffix.lower() not in SUFFIXES:
                 continue
             if path.is_symlink() and not path.resolve().is_relative_to(real_root):
                 continue
             if path.is_file():
-                yield path.relative_to(root).as_posix(), path
+                yield prefix + name, path
 
 
 def read_source(doc_id: str, path: Path, settings: ParseSettings) -> Source:
