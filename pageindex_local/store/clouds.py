@@ -32,7 +32,12 @@ _PAGE = 1_000
 _PROCESS = os.getpid()
 # For the whole of one request: a large search file on a slow line is one.
 _TIMEOUT = timedelta(minutes=10)
-_RETRIES: "RetryConfig" = {"max_retries": 4, "retry_timeout": timedelta(minutes=1)}
+# About ten seconds: Google takes one write a second to one name, and several builders may wish to.
+_RETRIES: "RetryConfig" = {
+    "max_retries": 6,
+    "retry_timeout": timedelta(minutes=1),
+    "backoff": {"init_backoff": timedelta(milliseconds=250), "max_backoff": timedelta(seconds=5), "base": 2},
+}
 
 
 class CloudBucket:

@@ -153,7 +153,7 @@ def test_service_that_asks_to_be_left_in_peace_is_asked_again(google_server: "Go
 
     def fault(method: str, path: str) -> tuple[int, str] | None:
         asked.append(path)
-        return (429, "SlowDown") if method == "PUT" and asked.count(path) == 1 else None
+        return (429, "SlowDown") if "/.tmp-" in path and asked.count(path) == 2 else None
 
     google_server.fault = fault
 
