@@ -5,7 +5,6 @@ search file. Works without a model on full text alone.
 """
 
 import sqlite3
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from pageindex_local.query.fulltext import SearchIndex, open_search_index, searc
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
 from pageindex_local.query.rerank import Candidate, drop_repeats, fuse_pages, rerank_pages, take_in_turn
 from pageindex_local.query.search import SearchResult, search_tree
+from pageindex_local.query.spelling import correct_spelling
 from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace
 from pageindex_local.records import SectionTree
@@ -66,8 +66,7 @@ class SearchedDocument:
 
     def leaf_at(self, line: int) -> str:
         """The id of the leaf that holds a line."""
-        leaves = list(self.tree.leaves())
-        return leaves[max(bisect_right(leaves, line, key=lambda leaf: leaf.span[0]) - 1, 0)].node_id
+        return self.tree.leaf_at(line).node_id
 
     def page_lines(self, page_number: int) -> list[tuple[int, str]]:
         """The lines of a page with their numbers, running heads left out."""
@@ -125,9 +124,8 @@ def find_pages(
     for attempt in (1, 2):
         try:
             with store.lease(pinned), open_search_index(store, pinned) as index:
-                return _find(
-                    analysed, store, pinned, index, allowed, model, settings, max_pages, trace, plan, hidden, vectors
-                )
+                begun = _begin(analysed, pinned, index, trace)
+                return _find(begun, store, index, allowed, model, settings, max_pages, trace, plan, hidden, vectors)
         except sqlite3.DatabaseError as error:
             trace.count("search file rebuilt")
             if attempt == 2:
@@ -138,10 +136,17 @@ def find_pages(
     raise AssertionError("unreachable")
 
 
+def _begin(question: Question, release: Release, index: SearchIndex, trace: Trace) -> Findings:
+    """Nothing found yet; the question with words that occur nowhere corrected, and notices of it."""
+    corrected, notices = correct_spelling(question, index)
+    if notices:
+        trace.count("word that occurs nowhere")
+    return Findings(corrected, release, notices=notices)
+
+
 def _find(
-    question: Question,
+    findings: Findings,
     store: IndexStore,
-    release: Release,
     index: SearchIndex,
     allowed: set[str] | None,
     model: TextModel | None,
@@ -152,7 +157,7 @@ def _find(
     hidden: str,
     vectors: "VectorSearch | None",
 ) -> Findings:
-    findings = Findings(question, release)
+    question, release = findings.question, findings.release
     with trace.step("choose a strategy") as details:
         plan = plan or choose_plan(store, release, model, settings)
         details.update(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_rows import search_state, write_search_file
+from pageindex_local.query.spelling import find_similar_word, holds_word
 from pageindex_local.query.words import quote_word
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
@@ -224,6 +225,14 @@ class SearchIndex:
     def count_passages(self, text: str, rows: tuple[int, int] = (0, _LAST_ROW)) -> int:
         """In how many passages a word or phrase occurs, of one document or of all."""
         return self._count("passage_text", quote_word(text), rows)
+
+    def has_word(self, word: str) -> bool:
+        """Whether a word occurs anywhere in the release."""
+        return holds_word(self._connection, word)
+
+    def similar_word(self, word: str) -> str | None:
+        """What a word that occurs nowhere was likely meant to be (see `spelling`)."""
+        return find_similar_word(self._connection, word)
 
     def best_passages(self, wanted: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """The best passages of the whole release for any of the words and phrases: row and BM25 (higher is better)."""

@@ -1,0 +1,118 @@
+"""Words of a question that a release does not have: the word, and the release's own words in; the likeliest one out.
+
+The full text finds other inflections itself, because it keeps stems. This is for slips of the finger and for British
+against American spelling, and only for words that occur nowhere: a question whose words all exist is left as it is.
+"""
+
+import re
+import sqlite3
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pageindex_local.query.analyse import Question
+from pageindex_local.query.words import quote_word, split_words
+
+if TYPE_CHECKING:
+    from pageindex_local.query.fulltext import SearchIndex
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"  # as search files are made
+SHORTEST_WORD = 5  # letters; shorter words have too many neighbours
+_TABLES = ("passage_text", "page_text")
+# British and American endings, each way; what stands before them is kept.
+_SPELLINGS = (
+    ("our", "or"), ("ours", "ors"), ("oured", "ored"), ("ouring", "oring"), ("oural", "oral"), ("ourable", "orable"),
+    ("ise", "ize"), ("ises", "izes"), ("ised", "ized"), ("ising", "izing"), ("isation", "ization"),
+    ("isations", "izations"), ("yse", "yze"), ("ysed", "yzed"), ("ysing", "yzing"), ("re", "er"), ("res", "ers"),
+    ("ogue", "og"), ("ogues", "ogs"), ("ence", "ense"), ("ences", "enses"), ("lled", "led"), ("lling", "ling"),
+    ("ller", "ler"), ("lment", "llment"), ("mme", "m"), ("mmes", "ms"), ("que", "ck"), ("ques", "cks"),
+)  # fmt: skip
+
+
+def correct_spelling(question: Question, index: "SearchIndex") -> tuple[Question, list[str]]:
+    """The question with words that occur nowhere replaced by their neighbours, and a sentence about each.
+
+    Names are only asked about, never replaced: a question about a stranger must not become one about a namesake. Costs
+    a look for each word of five letters and more, and a part of the vocabulary for each that is missing.
+    """
+    names = {word for name in question.names for word in split_words(name)}
+    corrected: dict[str, str] = {}
+    notices = []
+    for word in (asked.word for asked in question.words):
+        if len(word) < SHORTEST_WORD or not word.isalpha() or not word.isascii() or index.has_word(word):
+            continue
+        if any(word in document.doc_id.casefold() for document in index.documents.values()):
+            continue
+        similar = index.similar_word(word)
+        if similar is None:
+            continue
+        if word in names:
+            notices.append(f'"{word}" occurs nowhere. Did you mean "{similar}"?')
+        else:
+            corrected[word] = similar
+            notices.append(f'"{word}" occurs nowhere; "{similar}" was searched.')
+    if not corrected:
+        return question, notices
+    words = tuple(replace(asked, word=corrected.get(asked.word, asked.word)) for asked in question.words)
+    first, second = (tuple(corrected.get(pair[side], pair[side]) for pair in question.pairs) for side in (0, 1))
+    return replace(question, words=words, pairs=tuple(zip(first, second, strict=True))), notices
+
+
+def holds_word(connection: sqlite3.Connection, word: str) -> bool:
+    """Whether a word occurs anywhere in a search file, in any inflection that the tokenizer knows."""
+    return any(
+        connection.execute(f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (quote_word(word),)).fetchone()  # noqa: S608 - ours
+        for table in _TABLES
+    )
+
+
+def find_similar_word(connection: sqlite3.Connection, word: str) -> str | None:
+    """The word of a search file that a missing one was likely meant to be, as it is written there.
+
+    Another spelling of it, else the most frequent whose stem differs by one letter (missing, added, other, or two
+    changed about) and begins with the same one.
+    """
+    for other in _other_spellings(word):
+        if holds_word(connection, other):
+            return other
+    connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.asked USING fts5(word, tokenize='{TOKENIZER}')")
+    for name, kind in (("asked_stem", "row"), ("stem", "row"), ("place", "instance")):
+        source = "'temp', 'asked'" if name == "asked_stem" else "'main', 'passage_text'"
+        connection.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{name} USING fts5vocab({source}, '{kind}')")
+    connection.execute("DELETE FROM temp.asked")
+    connection.execute("INSERT INTO temp.asked VALUES (?)", (word,))
+    asked = connection.execute("SELECT term FROM temp.asked_stem").fetchone()[0]
+    found = connection.execute(
+        "SELECT term, doc FROM temp.stem WHERE term >= ? AND term < ?", (asked[0], chr(ord(asked[0]) + 1))
+    )
+    near = [(count, term) for term, count in found if is_one_slip(asked, term)]
+    return _printed_word(connection, max(near, key=lambda entry: (entry[0], entry[1]))[1]) if near else None
+
+
+def is_one_slip(asked: str, term: str) -> bool:
+    """Whether two words differ by one letter missing, added or other, or by two neighbours changed about.
+
+    A short word with another letter is another word: battles are no bottles.
+    """
+    if asked == term or abs(len(asked) - len(term)) > 1 or min(len(asked), len(term)) < SHORTEST_WORD - 1:
+        return False
+    start = next((at for at, (a, b) in enumerate(zip(asked, term, strict=False)) if a != b), min(len(asked), len(term)))
+    a, b = asked[start:], term[start:]
+    is_other = a[1:] == b[1:] and len(asked) > SHORTEST_WORD
+    return a[1:] == b or a == b[1:] or is_other or (a[:2] == b[1::-1] and a[2:] == b[2:])
+
+
+def _other_spellings(word: str) -> list[str]:
+    endings = [pair for pairs in ((a, b) for a, b in _SPELLINGS) for pair in (pairs, pairs[::-1])]
+    found = [word.removesuffix(old) + new for old, new in endings if word.endswith(old)]
+    return list(dict.fromkeys([*found, re.sub("ae|oe", "e", word)]))
+
+
+def _printed_word(connection: sqlite3.Connection, term: str) -> str:
+    """The word behind a stem, where it stands first; the stem itself where that cannot be told."""
+    place = connection.execute("SELECT doc, col, offset FROM temp.place WHERE term = ? LIMIT 1", (term,)).fetchone()
+    if place is None:
+        return term
+    row, column, offset = place
+    text = connection.execute(f"SELECT {column} FROM passage_text WHERE rowid = ?", (row,)).fetchone()  # noqa: S608 - a column of ours
+    words = text[0].casefold().split()
+    return str(words[offset]) if offset < len(words) and words[offset][:2] == term[:2] else term
