@@ -26,7 +26,7 @@ from pageindex_local.planning import (
 )
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.fulltext import build_search_index
-from pageindex_local.records import Usage
+from pageindex_local.records import MediaType, Usage
 from pageindex_local.renames import find_renamed_away
 from pageindex_local.settings import Settings
 from pageindex_local.store.index import IndexStore
@@ -71,6 +71,7 @@ class DocumentReport:
     doc_id: str
     action: Action
     version: str | None = None
+    media_type: MediaType | None = None
     pages: int = 0
     nodes: int = 0
     nodes_reused: int = 0
@@ -187,6 +188,7 @@ def _build_planned(
         entry.doc_id,
         entry.action,
         version=None if old is None else old.version_id,
+        media_type=None if old is None else old.media_type,
         pages=0 if old is None else old.pages,
         nodes=0 if old is None else old.nodes,
         nodes_reused=0 if old is None else old.nodes,
@@ -210,6 +212,7 @@ def _build_planned(
         entry.doc_id,
         entry.action,
         version=built.ref.version_id,
+        media_type=built.ref.entry.media_type,
         pages=built.ref.entry.pages,
         nodes=built.ref.entry.nodes,
         nodes_reused=built.nodes_reused,

@@ -26,7 +26,7 @@ from pageindex_local.cli.options import (
 from pageindex_local.cli.progress_bars import show_progress
 from pageindex_local.errors import SettingsError, SourceError
 from pageindex_local.inert_text import inert
-from pageindex_local.wording.plain import count_text, plural
+from pageindex_local.wording.plain import count_text, pages_heading, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -277,7 +277,8 @@ def _report_table(documents: Sequence["DocumentReport"]) -> "Table":
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", expand=False)
     table.add_column("document", overflow="fold", min_width=12)
     table.add_column("version")
-    for heading in ("pages", "nodes", "reused", "rebuilt", "calls\nnew", "calls\ncached", "tokens\nin+out", "seconds"):
+    pages = pages_heading(document.media_type for document in documents if document.media_type is not None)
+    for heading in (pages, "nodes", "reused", "rebuilt", "calls\nnew", "calls\ncached", "tokens\nin+out", "seconds"):
         table.add_column(heading, justify="right")
     for document in documents:
         usage = document.usage
