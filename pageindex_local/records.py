@@ -9,7 +9,8 @@ half-open pair of line numbers. Page numbers are physical and start at 1. Markdo
 "page" is a block of lines, and people are shown line numbers (from 1) instead.
 """
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -269,6 +270,35 @@ class SectionTree:
             path.append(current)
             current = self.nodes[current].parent_id
         return tuple(reversed(path))
+
+    def leaf_at(self, line: int) -> Node:
+        """The leaf that holds a line. Looks at one path and at the logarithm of the children along it."""
+        children = self.roots
+        leaf: Node | None = None
+        while children:
+            leaf = self.nodes[children[self._place(children, line)]]
+            children = leaf.children
+        if leaf is None:
+            raise ValueError("the tree has no node")
+        return leaf
+
+    def overlapping(self, span: Span) -> Iterator[Node]:
+        """Every node that has a line of a span, in pre-order. Looks at these, their siblings' starts and no others."""
+        start, end = span
+        stack = [(self.roots, self._place(self.roots, start))]
+        while stack:
+            children, place = stack.pop()
+            node = self.nodes[children[place]] if place < len(children) else None
+            if node is None or node.span[0] >= end:
+                continue
+            stack.append((children, place + 1))
+            if node.span[1] > start:
+                yield node
+                stack.append((node.children, self._place(node.children, start)))
+
+    def _place(self, children: Sequence[str], line: int) -> int:
+        """Which of neighbouring nodes holds a line: the last that starts there or before, or the first."""
+        return max(bisect_right(children, line, key=lambda child: self.nodes[child].span[0]) - 1, 0)
 
 
 @dataclass(frozen=True, slots=True)

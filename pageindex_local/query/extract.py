@@ -97,12 +97,7 @@ def page_segments(searched: SearchedDocument, page_number: int) -> list[Segment]
     if not lines:
         return []
     first, last = lines[0][0], lines[-1][0]
-    headings = {
-        line
-        for node in searched.tree.nodes.values()
-        if first <= node.heading[1] and node.heading[0] <= last
-        for line in range(*node.heading)
-    }
+    headings = {line for node in searched.tree.overlapping((first, last + 1)) for line in range(*node.heading)}
     before = [text for _, text in searched.page_lines(page_number - 1) if text.strip()] if page_number > 1 else []
     opening = next((text.strip() for _, text in lines if text.strip()), "")
     continues = bool(before) and not ends_sentence(before[-1].strip()) and not opening[:1].isupper()

@@ -1,13 +1,13 @@
 """Judges of sections behind one interface: sections in, scores from 0 to 1 out. They decide nothing by themselves."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pageindex_local.query.citations import make_inert
 from pageindex_local.query.evidence import Evidence
-from pageindex_local.records import SectionTree
+from pageindex_local.records import Node, SectionTree
 
 PASSAGE_SHARE = 0.5  # of a leaf's evidence; the rest is its best page
 THIN_WORDS = 30  # a leaf with fewer words is described together with its parent
@@ -52,16 +52,42 @@ class NodeScorer(Protocol):
 
 
 class FulltextScorer:
-    """The best full-text evidence below a node. Cost: one pass over the leaves that have evidence, when it is made."""
+    """The best full-text evidence of a leaf below a node: half its best passage, half its best page.
+
+    Every page of a node is a page of a leaf below it. So only leaves with a passage are climbed up from, and a node's
+    pages are looked up when it is judged. Cost: the paths of the leaves that have a passage with evidence.
+    """
 
     name = "fulltext"
 
     def __init__(self, tree: SectionTree, evidence: Evidence) -> None:
-        self._scores = subtree_evidence(tree, evidence)
+        best = max((page.score for page in evidence.pages), default=0.0) or 1.0
+        pages = sorted((page.page_number, page.score / best) for page in evidence.pages)
+        self._numbers = [number for number, _ in pages]
+        self._shares = [share for _, share in pages]
+        self._tree = tree
+        self._scores: dict[str, float] = {}
+        scored = [
+            (PASSAGE_SHARE * share + (1 - PASSAGE_SHARE) * self._best_page(tree.nodes[leaf]), leaf)
+            for leaf, share in evidence.leaves.items()
+            if leaf in tree.nodes
+        ]
+        for score, leaf in sorted(scored, reverse=True):
+            above: str | None = leaf
+            while above is not None and above not in self._scores:  # else a better leaf came by
+                self._scores[above] = score
+                above = tree.nodes[above].parent_id
 
     def score(self, sections: Sequence[Section]) -> list[float]:
         """The evidence of each subtree; 0 where there is none."""
-        return [self._scores.get(section.node.node_id, 0.0) for section in sections]
+        return [self._score(self._tree.nodes[section.node.node_id]) for section in sections]
+
+    def _score(self, node: Node) -> float:
+        return max((1 - PASSAGE_SHARE) * self._best_page(node), self._scores.get(node.node_id, 0.0))
+
+    def _best_page(self, node: Node) -> float:
+        first, last = bisect_left(self._numbers, node.first_page), bisect_right(self._numbers, node.last_page)
+        return max(self._shares[first:last], default=0.0)
 
 
 class NeutralScorer:
@@ -103,25 +129,3 @@ def describe_section(section: Section, hidden: str = "") -> str:
         body = " ".join(body.split()).replace(hidden, "")
     titles = " > ".join(make_inert(title) for title in section.titles)
     return f"{titles}\n{make_inert(body[:_MAX_TEXT_CHARACTERS])}"
-
-
-def subtree_evidence(tree: SectionTree, evidence: Evidence) -> dict[str, float]:
-    """For every node the best evidence of a leaf below it: half its best passage, half its best page."""
-    best = max((page.score for page in evidence.pages), default=0.0) or 1.0
-    leaves = list(tree.leaves())
-    firsts = [leaf.first_page for leaf in leaves]
-    page_part: dict[str, float] = {}
-    for page in evidence.pages:
-        for place in range(bisect_right(firsts, page.page_number) - 1, -1, -1):
-            leaf = leaves[place]
-            if leaf.last_page < page.page_number:
-                break
-            page_part[leaf.node_id] = max(page.score / best, page_part.get(leaf.node_id, 0.0))
-    scores: dict[str, float] = {}
-    for node_id in page_part.keys() | evidence.leaves.keys():
-        if node_id not in tree.nodes:
-            continue
-        score = PASSAGE_SHARE * evidence.leaves.get(node_id, 0.0) + (1 - PASSAGE_SHARE) * page_part.get(node_id, 0.0)
-        for above in tree.path(node_id):
-            scores[above] = max(score, scores.get(above, 0.0))
-    return scores
