@@ -6,7 +6,6 @@ Google's side is asked of a server on this machine, Azure's of Azurite where the
 import os
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,7 @@ from pageindex_local.errors import StoreError
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.places import AzurePath, read_place
 from pageindex_local.store.services import AZURE
-from pageindex_local.store.verify import verify_index
-from tests.store_samples import publish_sections, run_together, sample_sections, store_settings
+from tests.store_samples import publish_sections, sample_sections, store_settings
 
 if TYPE_CHECKING:
     from tests.azure_server import AzuriteServer
@@ -38,54 +36,6 @@ def place(request: pytest.FixtureRequest) -> str:
 
 def open_store(place: str) -> IndexStore:
     return IndexStore(read_place(place), "main", store_settings(lock_timeout_s=20))
-
-
-def test_publish_and_read_back_over_http(place: str) -> None:
-    store = open_store(place)
-
-    publish_sections(store, sample_sections("one"))
-    publish_sections(store, sample_sections("two"))
-
-    fresh = open_store(place)
-    release = fresh.require_current()
-    assert fresh.releases() == ("000001", "000002")
-    assert "edition two" in fresh.open_document(release, next(iter(release.documents))).pages()[0].text
-    assert verify_index(fresh, deep=True).problems == ()
-
-
-def test_two_publishers_lose_nothing(place: str) -> None:
-    rounds, names = 5, ["pump.md", "valve.md", "seal.md"]
-
-    def publish(doc_id: str) -> None:
-        store = open_store(place)
-        for number in range(rounds):
-            publish_sections(store, sample_sections(f"{number}"), doc_id)
-
-    run_together(*(partial(publish, name) for name in names))
-
-    store = open_store(place)
-    release = store.require_current()
-    assert {entry.doc_id: entry.version_id for entry in release.documents.values()} == dict.fromkeys(names, "v000005")
-    assert len(store.releases()) == rounds * len(names)
-    report = verify_index(store, deep=True)
-    assert report.problems == ()
-    assert report.leftovers == ()
-
-
-def test_bucket_that_is_missing_is_said_by_reads_and_writes(place: str) -> None:
-    scheme, _, _ = place.partition("://")
-    store = open_store(f"{scheme}://nobody-made-this/x")
-
-    for act in (
-        store.current,
-        lambda: store.files.list_names(store.layout.folder),
-        lambda: store.files.exists(store.layout.folder),
-        lambda: publish_sections(store, sample_sections("one")),
-    ):
-        with pytest.raises(StoreError, match="there is no such") as caught:
-            act()
-        assert caught.value.subject == f"{scheme}://nobody-made-this"
-        assert "Create it first" in caught.value.next_step
 
 
 def test_process_that_was_forked_is_told_instead_of_hanging(google_place: str) -> None:
@@ -114,39 +64,6 @@ def test_process_that_was_forked_is_told_instead_of_hanging(google_place: str) -
 # Google's
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "words"),
-    [
-        (403, "AccessDenied", "access denied"),
-        (401, "AuthenticationRequired", "access denied"),
-        (500, "InternalError", "failed"),
-        (503, "ServiceUnavailable", "failed"),
-        (429, "SlowDown", "failed"),
-        (501, "NotImplemented", "conditional writes"),
-        (400, "InvalidArgument", "refused"),
-    ],
-)
-@pytest.mark.usefixtures("impatient")
-def test_answer_of_the_service_becomes_a_sentence(
-    google_server: "GoogleServer", google_place: str, status: int, code: str, words: str
-) -> None:
-    publish_sections(open_store(google_place), sample_sections("one"))
-    google_server.fault = lambda method, path: (status, code)
-
-    for act in (
-        lambda: open_store(google_place).current(),
-        lambda: publish_sections(open_store(google_place), sample_sections("two")),
-        lambda: open_store(google_place).files.list_names(read_place(google_place)),
-        lambda: open_store(google_place).files.exists(read_place(google_place)),
-        lambda: open_store(google_place).files.remove_whole(read_place(google_place), "last"),
-    ):
-        with pytest.raises(StoreError, match=words) as caught:
-            act()
-        assert caught.value.next_step
-        assert caught.value.subject.startswith(google_place)
-        assert "127.0.0.1" not in caught.value.problem
-
-
 def test_service_that_asks_to_be_left_in_peace_is_asked_again(google_server: "GoogleServer", google_place: str) -> None:
     """Google takes one write a second to one name, which the trial before the first write exceeds."""
     asked: list[str] = []
@@ -161,50 +78,6 @@ def test_service_that_asks_to_be_left_in_peace_is_asked_again(google_server: "Go
 
     google_server.fault = None
     assert open_store(google_place).require_current().name == "000001"
-
-
-@pytest.mark.usefixtures("impatient")
-def test_every_request_of_a_publication_failing_once_leaves_old_or_new(
-    google_server: "GoogleServer", google_place: str
-) -> None:
-    publish_sections(open_store(google_place), sample_sections("start"))
-    google_server.requests.clear()
-    publish_sections(open_store(google_place), sample_sections("count"))
-    requests = len(google_server.requests)
-    failed = 0
-    for number in range(1, requests + 1):
-        before = open_store(google_place).require_current()
-        count = 0
-
-        def fault(method: str, path: str, number: int = number) -> tuple[int, str] | None:
-            nonlocal count
-            count += 1
-            return (500, "InternalError") if count == number else None
-
-        google_server.fault = fault
-        try:
-            publish_sections(open_store(google_place), sample_sections(f"try {number}"))
-        except StoreError as error:
-            failed += bool(error.next_step)
-        google_server.fault = None
-        store = open_store(google_place)
-        after = store.require_current()
-        text = store.open_document(after, next(iter(after.documents))).pages()[0].text
-        assert after == before or f"edition try {number}." in text
-    assert failed > requests / 2
-    assert verify_index(open_store(google_place), deep=True).problems == ()
-
-
-def test_service_without_conditional_writes_is_refused_and_nothing_stays(
-    google_server: "GoogleServer", google_place: str
-) -> None:
-    google_server.ignores_conditions = True
-
-    with pytest.raises(StoreError, match="overwrites an object although it is told not to") as caught:
-        publish_sections(open_store(google_place), sample_sections("one"))
-
-    assert "conditional writes" in caught.value.next_step
-    assert open_store(google_place).files.list_names(read_place(google_place)) == []
 
 
 def test_service_that_does_not_say_what_it_holds_is_refused_and_nothing_stays(
@@ -227,20 +100,6 @@ def test_failure_of_the_trial_is_not_hidden_by_that_of_its_end(
 
     with pytest.raises(StoreError, match="which version of an object"):
         publish_sections(open_store(google_place), sample_sections("one"))
-
-
-def test_read_with_rights_to_read_alone_works(google_server: "GoogleServer", google_place: str) -> None:
-    publish_sections(open_store(google_place), sample_sections("one"))
-    google_server.fault = lambda method, path: (403, "AccessDenied") if method in ("PUT", "DELETE") else None
-    store = open_store(google_place)
-    release = store.require_current()
-
-    with store.lease(release):
-        assert store.open_document(release, next(iter(release.documents))).pages()
-    with pytest.raises(StoreError, match="access denied") as caught:
-        publish_sections(store, sample_sections("two"))
-
-    assert "storage.objects.create" in caught.value.next_step
 
 
 @pytest.mark.usefixtures("impatient")

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from pageindex_local.errors import PageindexError, StoreError
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.places import read_place
 from pageindex_local.store.verify import verify_index
-from tests.store_samples import publish_sections, run_together, sample_sections, store_settings
+from tests.store_samples import publish_sections, sample_sections, store_settings
 
 if TYPE_CHECKING:
     from tests.s3_server import S3Server
@@ -20,19 +19,6 @@ if TYPE_CHECKING:
 
 def open_store(place: str) -> IndexStore:
     return IndexStore(read_place(place), "main", store_settings(lock_timeout_s=20))
-
-
-def test_publish_and_read_back_over_http(s3_server: "S3Server", s3_place: str) -> None:
-    store = open_store(s3_place)
-
-    publish_sections(store, sample_sections("one"))
-    publish_sections(store, sample_sections("two"))
-
-    fresh = open_store(s3_place)
-    release = fresh.require_current()
-    assert fresh.releases() == ("000001", "000002")
-    assert "edition two" in fresh.open_document(release, next(iter(release.documents))).pages()[0].text
-    assert verify_index(fresh, deep=True).problems == ()
 
 
 def test_read_again_fetches_only_what_may_have_changed(
@@ -66,43 +52,6 @@ def test_verify_reads_the_bucket_and_not_the_copies(s3_server: "S3Server", s3_pl
     assert [problem.where for problem in verify_index(store).problems] == [str(path)]
     with pytest.raises(StoreError, match="not the ones that were written"):
         open_store(s3_place).uncached().open_document(release, key).pages()
-
-
-def test_bucket_that_is_missing_is_said(s3_server: "S3Server") -> None:
-    with pytest.raises(StoreError, match="no such bucket") as caught:
-        open_store("s3://nobody-made-this/x").current()
-
-    assert "s3://nobody-made-this" in caught.value.subject
-    assert caught.value.next_step
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "words"),
-    [
-        (403, "AccessDenied", "access denied"),
-        (403, "InvalidAccessKeyId", "access denied"),
-        (400, "ExpiredToken", "access denied"),
-        (500, "InternalError", "failed"),
-        (503, "SlowDown", "failed"),
-        (501, "NotImplemented", "conditional writes"),
-        (400, "InvalidRequest", "refused"),
-    ],
-)
-def test_answer_of_the_service_becomes_a_sentence(
-    s3_server: "S3Server", s3_place: str, status: int, code: str, words: str
-) -> None:
-    publish_sections(open_store(s3_place), sample_sections("one"))
-    s3_server.fault = lambda method, path: (status, code)
-
-    for act in (
-        lambda: open_store(s3_place).current(),
-        lambda: publish_sections(open_store(s3_place), sample_sections("two")),
-        lambda: open_store(s3_place).files.list_names(read_place(s3_place)),
-    ):
-        with pytest.raises(StoreError, match=words) as caught:
-            act()
-        assert caught.value.next_step
-        assert "s3://" in caught.value.subject
 
 
 def test_service_that_is_not_there_is_said(s3_server: "S3Server", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,30 +92,6 @@ def test_bucket_name_that_cannot_be_is_said(s3_server: "S3Server") -> None:
     assert caught.value.next_step
 
 
-def test_service_without_conditional_writes_is_refused_and_nothing_stays(s3_server: "S3Server", s3_place: str) -> None:
-    s3_server.ignores_conditions = True
-
-    with pytest.raises(StoreError, match="If-None-Match") as caught:
-        publish_sections(open_store(s3_place), sample_sections("one"))
-
-    assert "conditional writes" in caught.value.next_step
-    assert open_store(s3_place).files.list_names(read_place(s3_place)) == []
-
-
-def test_read_with_rights_to_read_alone_works(s3_server: "S3Server", s3_place: str) -> None:
-    publish_sections(open_store(s3_place), sample_sections("one"))
-    s3_server.fault = lambda method, path: (403, "AccessDenied") if method in ("PUT", "DELETE") else None
-    store = open_store(s3_place)
-    release = store.require_current()
-
-    with store.lease(release):
-        assert store.open_document(release, next(iter(release.documents))).pages()
-    with pytest.raises(StoreError, match="access denied") as caught:
-        publish_sections(store, sample_sections("two"))
-
-    assert "s3:PutObject" in caught.value.next_step
-
-
 def test_conflict_of_two_puts_at_once_is_tried_again(s3_server: "S3Server", s3_place: str) -> None:
     asked: list[str] = []
 
@@ -180,59 +105,6 @@ def test_conflict_of_two_puts_at_once_is_tried_again(s3_server: "S3Server", s3_p
 
     s3_server.fault = None
     assert open_store(s3_place).require_current().name == "000001"
-
-
-def test_every_request_of_a_publication_failing_once_leaves_old_or_new(s3_server: "S3Server", s3_place: str) -> None:
-    files = open_store(s3_place).files
-
-    def again() -> IndexStore:
-        return IndexStore(read_place(s3_place), "main", store_settings(lock_timeout_s=20), files)
-
-    publish_sections(again(), sample_sections("start"))
-    s3_server.requests.clear()
-    publish_sections(again(), sample_sections("count"))
-    requests = len(s3_server.requests)
-    failed = 0
-    for number in range(1, requests + 1):
-        before = again().require_current()
-        count = 0
-
-        def fault(method: str, path: str, number: int = number) -> tuple[int, str] | None:
-            nonlocal count
-            count += 1
-            return (500, "InternalError") if count == number else None
-
-        s3_server.fault = fault
-        try:
-            publish_sections(again(), sample_sections(f"try {number}"))
-        except StoreError as error:
-            failed += bool(error.next_step)
-        s3_server.fault = None
-        store = again()
-        after = store.require_current()
-        text = store.open_document(after, next(iter(after.documents))).pages()[0].text
-        assert after == before or f"edition try {number}." in text
-    assert failed > requests / 2
-    assert verify_index(again(), deep=True).problems == ()
-
-
-def test_two_publishers_on_one_bucket_lose_nothing(s3_server: "S3Server", s3_place: str) -> None:
-    rounds, names = 5, ["pump.md", "valve.md", "seal.md"]
-
-    def publish(doc_id: str) -> None:
-        store = open_store(s3_place)
-        for number in range(rounds):
-            publish_sections(store, sample_sections(f"{number}"), doc_id)
-
-    run_together(*(partial(publish, name) for name in names))
-
-    store = open_store(s3_place)
-    release = store.require_current()
-    assert {entry.doc_id: entry.version_id for entry in release.documents.values()} == dict.fromkeys(names, "v000005")
-    assert len(store.releases()) == rounds * len(names)
-    report = verify_index(store, deep=True)
-    assert report.problems == ()
-    assert report.leftovers == ()
 
 
 def test_library_that_is_not_installed_is_said(s3_server: "S3Server") -> None:
