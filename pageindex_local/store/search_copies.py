@@ -65,7 +65,7 @@ def fetch_nearest_search_file(store: IndexStore, path: Path) -> None:
     if store.search_folder == store.layout.search:
         return
     with suppress(OSError, StoreError):
-        here = {file.name for file in path.parent.glob(f"*{SEARCH_SUFFIX}")}
+        here = {file.name for file in path.parent.glob(f"[0-9]*{SEARCH_SUFFIX}")}
         names = here | {name for name in store.files.list_names(store.layout.search) if name.endswith(SEARCH_SUFFIX)}
         nearest = min(names - {path.name}, key=lambda name: (abs(_number(name) - _number(path.name)), name), default="")
         if nearest and nearest not in here:
@@ -86,7 +86,7 @@ def share_search_file(store: IndexStore, path: Path) -> None:
 
 def _trim_copies(folder: Path) -> None:
     with suppress(OSError):
-        files = sorted(folder.glob(f"*{SEARCH_SUFFIX}"), key=lambda file: file.stat().st_mtime)
+        files = sorted(folder.glob(f"[0-9]*{SEARCH_SUFFIX}"), key=lambda file: file.stat().st_mtime)
         for file in files[:-_KEPT_HERE]:
             file.unlink(missing_ok=True)
             file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)
