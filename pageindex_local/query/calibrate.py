@@ -20,6 +20,7 @@ from pageindex_local.query.evidence import gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.find import EXCERPT_WORDS, find_pages, leaf_reader
 from pageindex_local.query.fulltext import SearchIndex, open_search_index
+from pageindex_local.query.judges import open_document_judge
 from pageindex_local.query.model_scorers import Budget, ChoiceScorer, LikelihoodScorer
 from pageindex_local.query.places import KnownPlace, sample_sentences
 from pageindex_local.query.rerank import spread_gains
@@ -195,10 +196,12 @@ def _judge_step(
     quick = FulltextScorer(tree, evidence).score(sections)
     order = sorted(range(len(siblings)), key=lambda place: (siblings[place] != right, -quick[place], place))
     shown = sorted(order[:LIST_SIZE])
+    opener = ChoiceScorer if kind is Strategy.CHOICE else LikelihoodScorer
+    judge: NodeScorer = opener(model, place.question, Budget(_PLENTY, _PLENTY), hidden=place.source)
     return Case(
         right=shown.index(siblings.index(right)),
         fulltext=tuple(quick[number] for number in shown),
-        model=tuple(_open_judge(kind, model, place).score([sections[number] for number in shown])),
+        model=tuple(judge.score([sections[number] for number in shown])),
     )
 
 
@@ -208,17 +211,13 @@ def _judge_documents(index: SearchIndex, release: Release, place: KnownPlace, mo
     order = sorted(range(len(ranked)), key=lambda number: (ranked[number].document.doc_key != place.doc_key, number))
     shown = [ranked[number] for number in sorted(order[:LIST_SIZE])]
     top = ranked[0].score or 1.0
-    judged = _open_judge(kind, model, place).score(describe_documents(shown, release))
+    judge = open_document_judge(kind, model, place.question, Budget(_PLENTY, _PLENTY), place.source)
+    judged = judge.score(describe_documents(shown, release))
     return Case(
         right=[found.document.doc_key for found in shown].index(place.doc_key),
         fulltext=tuple(found.score / top for found in shown),
         model=tuple(spread_gains(judged)),
     )
-
-
-def _open_judge(kind: Strategy, model: TextModel, place: KnownPlace) -> NodeScorer:
-    opener = ChoiceScorer if kind is Strategy.CHOICE else LikelihoodScorer
-    return opener(model, place.question, Budget(_PLENTY, _PLENTY), hidden=place.source)
 
 
 def _judge_pages(

@@ -46,7 +46,7 @@ class Judges:
         if model is None or not plan.asks_model:
             return
         if self._document_budget.calls:
-            self.documents = kind(model, question, self._document_budget, hidden=hidden)
+            self.documents = open_document_judge(plan.strategy, model, question, self._document_budget, hidden)
         if plan.page_share > 0:
             self.pages = LikelihoodScorer(model, question, self._page_budget)
         if plan.section_share > 0 and self._section_budget.calls:
@@ -74,6 +74,15 @@ class Judges:
     @property
     def _budgets(self) -> tuple[Budget, ...]:
         return self._document_budget, self._page_budget, self._section_budget
+
+
+def open_document_judge(
+    strategy: Strategy, model: TextModel, question: str, budget: Budget, hidden: str = ""
+) -> NodeScorer:
+    """The judge of documents by their descriptions: of the same kind as the one of sections."""
+    if strategy is Strategy.CHOICE:
+        return ChoiceScorer(model, question, budget, hidden=hidden, noun="document")
+    return LikelihoodScorer(model, question, budget, hidden=hidden)
 
 
 def _take(left: Budget, wanted: int, *, is_shared: bool) -> Budget:

@@ -6,6 +6,7 @@ A spent budget gives 0.5, which is no opinion. Document text stays data: it is o
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pageindex_local.llm.base import Capability, GenerationRequest, ScoreRequest, TextModel
 from pageindex_local.query.scorers import Section, describe_section
@@ -16,7 +17,10 @@ _BATCH = 12  # scores asked at once; the budget of tokens is looked at between b
 _LABELS = "ABCDEFGH"
 _ORDERS = 3  # different orders in which a list is shown, so that no place in it is favoured
 _CHOICE_CHARACTERS = 300  # of a section in a list
-_CHOICE_SYSTEM = "You find the section of a document that answers a question. Reply with one letter."
+_CHOICE_SYSTEM = {
+    "section": "You find the section of a document that answers a question. Reply with one letter.",
+    "document": "You find the document that answers a question. Reply with one letter.",
+}
 
 
 @dataclass(slots=True)
@@ -103,7 +107,7 @@ class ChoiceScorer:
 
     Lists hold up to seven sections and a way to name none of them, which makes lists comparable; every list is shown in
     several orders and the mean counts. Models that cannot score write the letter under a grammar: votes count. As
-    with likelihoods only the first `most` sections of a call are asked for.
+    with likelihoods only the first `most` sections of a call are asked for. `noun` is what the model is told they are.
     Only capable models choose better than chance. Cost: one call an order and list, the list itself read once a call.
     """
 
@@ -120,9 +124,17 @@ class ChoiceScorer:
         return (len(_LABELS) - 1) * -(-calls // _ORDERS)
 
     def __init__(
-        self, model: TextModel, question: str, budget: Budget, *, most: int | None = None, hidden: str = ""
+        self,
+        model: TextModel,
+        question: str,
+        budget: Budget,
+        *,
+        most: int | None = None,
+        hidden: str = "",
+        noun: Literal["section", "document"] = "section",
     ) -> None:
         self._most = most
+        self._noun = noun
         self._hidden = hidden
         self._model = model
         self._question = " ".join(question.split())
@@ -150,9 +162,9 @@ class ChoiceScorer:
         letters = _LABELS[: len(entries) + 1]
         shown = [*entries, "None of these"]
         listing = "\n".join(f"{letter}. {entry}" for letter, entry in zip(letters, shown, strict=True))
-        prompt = f"Sections:\n{listing}\n\nQuestion: {self._question}\n"
+        prompt = f"{self._noun.capitalize()}s:\n{listing}\n\nQuestion: {self._question}\n"
         if self._scores:
-            prefix = prompt + "The answer stands in section"
+            prefix = prompt + f"The answer stands in {self._noun}"
             results = self._model.score([ScoreRequest(prefix, f" {letter}") for letter in letters])
             self._budget.spend(1, max(result.input_tokens for result in results))
             weights = [math.exp(result.mean_log_probability) for result in results]
@@ -160,11 +172,11 @@ class ChoiceScorer:
             return [weight / total for weight in weights[:-1]]
         grammar = "root ::= " + " | ".join(f'"{letter}"' for letter in letters)
         request = GenerationRequest(
-            prompt + "Which section holds the answer?",
+            prompt + f"Which {self._noun} holds the answer?",
             4,
-            system=_CHOICE_SYSTEM,
+            system=_CHOICE_SYSTEM[self._noun],
             grammar=grammar,
-            purpose="choose a section",
+            purpose=f"choose a {self._noun}",
         )
         reply = self._model.generate([request])[0]
         self._budget.spend(1, reply.input_tokens + reply.output_tokens)

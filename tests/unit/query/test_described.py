@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pageindex_local.llm.base import ScoreRequest
+from pageindex_local.llm.base import Capability, GenerationRequest, ScoreRequest
 from pageindex_local.llm.fakes import FunctionModel
 from pageindex_local.query import Trace, retrieve
 from pageindex_local.query.calibrate import measure_model
@@ -146,3 +146,21 @@ def test_measure_model_gives_descriptions_a_share_only_where_they_help(tmp_path:
     retrieve("Which rule binds the keeper?", store, model=knows, settings=SETTINGS, trace=trace)
     chosen = next(step for step in trace.steps if step.name == "choose a strategy")
     assert chosen.details["model's share of documents"] == measured.document_share
+
+
+def test_retrieve_by_choice_lets_a_model_pick_from_labelled_documents(tmp_path: Path) -> None:
+    text = [Section("fee", "Fees", ["The fee is paid monthly.", *filler("fee")])]
+    store, _ = publish(tmp_path, {"alder.pdf": text, "plum.pdf": text, "willow.pdf": text})
+    asked: list[str] = []
+
+    def pick(request: GenerationRequest) -> str:
+        asked.append(request.user)
+        lines = request.user.splitlines()
+        return next(line[0] for line in lines if "plum" in line or line.endswith("None of these"))
+
+    model = FunctionModel(pick, capabilities=frozenset({Capability.GRAMMAR}))
+    settings = SETTINGS.model_copy(update={"strategy": "choice"})
+    found = retrieve("When is the fee paid?", store, model=model, settings=settings)
+    assert found.pages[0].doc_id == "plum.pdf"
+    assert asked[0].startswith("Documents:\nA. ")
+    assert "Which document holds the answer?" in asked[0]
