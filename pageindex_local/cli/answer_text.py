@@ -51,11 +51,10 @@ def result_lines(result: "Retrieval", places: Places) -> list[str]:
             lines += ["", *textwrap.wrap(f"No passage supports: {inert(sentence)}", _WIDTH)]
     for number, citation in enumerate(result.citations, 1):
         where = places.describe(citation.doc_id, citation.node_id, citation.first_page, citation.last_page)
-        lines += ["", f"[{number}] {inert(citation.doc_id)}, {where}: {inert(citation.title)}  ({citation.node_id})"]
+        head = f"[{number}] {inert(citation.doc_id)}, {where}: {inert(citation.title)}  ({citation.node_id})"
+        lines += ["", *textwrap.wrap(head, _WIDTH, subsequent_indent="    ", break_on_hyphens=False)]
         if citation.columns:
-            lines += textwrap.wrap(
-                f"({inert(citation.columns)})", _WIDTH, initial_indent="    ", subsequent_indent="    "
-            )
+            lines += textwrap.wrap(inert(citation.columns), _WIDTH, initial_indent="    ", subsequent_indent="    ")
         lines += textwrap.wrap(
             f"\u201c{inert(citation.quote)}\u201d", _WIDTH, initial_indent="    ", subsequent_indent="    "
         )

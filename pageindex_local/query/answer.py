@@ -56,7 +56,16 @@ def write_answer(
         answer = _write(findings, model, settings, trace, history, notes, on_text)
         details["written by"] = answer.written_by
         details["abstained"] = answer.abstained
-        details["citations"] = [{"page": quote.page_number, "quote": quote.text} for quote in answer.quotes]
+        details["text"] = answer.text if answer.written_by == "model" else ""  # else the quotes say it
+        details["citations"] = [
+            {
+                "doc_id": findings.documents[quote.doc_key].ranked.document.doc_id,
+                "page": quote.page_number,
+                "columns": quote.columns,
+                "quote": quote.text,
+            }
+            for quote in answer.quotes
+        ]
         details["uncited"] = list(answer.uncited)
     return answer
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pageindex_local.inert_text import inert
+from pageindex_local.wording.plain import plural
 
 _RESULTS = 12
 
@@ -22,11 +23,27 @@ class FoundPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownQuote:
+    """One quote of the answer. `doc_id` is empty where it stands in the document shown."""
+
+    text: str
+    columns: str
+    page: int
+    doc_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class SearchView:
-    """One search of one document: `scores` of the sections judged, `ranks` of the leaves on found pages."""
+    """One search of one document: `scores` of the sections judged, `ranks` of the leaves on found pages.
+
+    `verdict` is what was answered in words other than the documents', `quotes` what it rests on; both are empty where
+    no answer was asked for.
+    """
 
     question: str
     facts: str
+    verdict: str = ""
+    quotes: tuple[ShownQuote, ...] = ()
     results: tuple[FoundPage, ...] = ()
     scores: dict[str, float] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
@@ -61,12 +78,14 @@ def read_search(trace: Mapping[str, Any], doc_id: str, question: str = "") -> Se
                     score=f"{page['score']:.2f}",
                 )
             )
+    answer: Mapping[str, Any] = next((step for step in steps if step.get("name") == "answer"), {})
+    abstained = "Not in these documents." if answer.get("abstained") else ""
     strategy = next((step["strategy"] for step in steps if "strategy" in step), "")
     described = next((step["judged by description"] for step in steps if "judged by description" in step), 0)
     facts = [
         f"strategy {strategy}" if strategy else "",
         f"{described} documents judged by description" if described else "",
-        f"{search['sections judged']} sections judged" if search else "this document was not searched",
+        plural(search["sections judged"], "section") + " judged" if search else "this document was not searched",
         f"stopped: {search['stopped by']}" if search else "",
         f"{sum(step.get('seconds', 0.0) for step in steps):.2f} s",
         *(f"{inert(event)}: {count}" for event, count in trace.get("counters", {}).items()),
@@ -74,6 +93,16 @@ def read_search(trace: Mapping[str, Any], doc_id: str, question: str = "") -> Se
     return SearchView(
         question=inert(question or str(trace.get("question", ""))),
         facts=" · ".join(filter(None, facts)),
+        verdict=abstained or inert(str(answer.get("text", ""))),
+        quotes=tuple(
+            ShownQuote(
+                text=inert(quote["quote"]),
+                columns=inert(quote["columns"]),
+                page=quote["page"],
+                doc_id="" if quote["doc_id"] == doc_id else inert(quote["doc_id"]),
+            )
+            for quote in answer.get("citations", ())
+        ),
         results=tuple(results),
         scores=scores,
         ranks=ranks,

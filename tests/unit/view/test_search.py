@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pageindex_local.query import Trace, retrieve
+from pageindex_local.query import Trace, answer, retrieve
 from pageindex_local.settings import read_settings
 from pageindex_local.view import render_html
 from pageindex_local.view.search import read_search
@@ -53,3 +53,17 @@ def test_read_search_of_a_document_not_searched_says_so() -> None:
     assert view.scores == {}
     assert "was not searched" in view.facts
     assert "search file rebuilt: 2" in view.facts
+
+
+def test_html_of_an_answer_shows_its_quotes_and_an_abstention_says_so(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    version = store.open_document(release, next(iter(release.documents)))
+
+    def page_of(question: str) -> str:
+        trace = Trace()
+        answer(question, store, settings=read_settings().query, trace=trace)
+        return render_html(version.manifest, version.tree(), read_search(trace.as_data(), "harbour.pdf"))
+
+    assert "<blockquote" in (shown := page_of("How high is the mooring fee for each night?"))
+    assert "“Every vessel pays a mooring fee of 45 crowns for each night.”" in shown
+    assert "Not in these documents." in page_of("What does Gringotts lend to goblins?")
