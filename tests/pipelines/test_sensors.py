@@ -165,3 +165,39 @@ def test_nightly_schedule_asks_for_what_differs_from_the_release(
         assert instance.has_dynamic_partition(DOCUMENTS, WINDS)
         seen = instance.fetch_observations(dg.AssetKey("source_file"), limit=10).records
         assert [record.partition_key for record in seen] == [WINDS]
+
+
+def test_document_that_a_build_could_not_read_is_not_asked_for_again(
+    instance: dg.DagsterInstance,
+    workspace_settings: WorkspaceSettings,
+    workspace: Workspace,
+    settings: Settings,
+    folder: Path,
+) -> None:
+    (folder / "empty.md").write_text(" \n", encoding="utf-8")
+    publish(workspace, settings)
+    settle(folder)
+    result = tick(instance, workspace_settings)
+    assert isinstance(result, dg.SensorResult)
+    assert not result.run_requests
+    (folder / "empty.md").write_text("# Filled\n\nBy now it holds a sentence.\n", encoding="utf-8")
+    settle(folder)
+    result = tick(instance, workspace_settings)
+    assert isinstance(result, dg.SensorResult)
+    assert [request.partition_key for request in result.run_requests or []] == [make_doc_key("empty.md")]
+
+
+def test_renamed_document_becomes_a_run_and_no_removal(
+    instance: dg.DagsterInstance,
+    workspace_settings: WorkspaceSettings,
+    workspace: Workspace,
+    settings: Settings,
+    folder: Path,
+) -> None:
+    publish(workspace, settings)
+    (folder / "winds.md").rename(folder / "gales.md")
+    settle(folder)
+    result = tick(instance, workspace_settings)
+    assert isinstance(result, dg.SensorResult)
+    (request,) = result.run_requests or []
+    assert (request.job_name, request.partition_key) == ("index_document", make_doc_key("gales.md"))
