@@ -4,10 +4,13 @@ The only importer of obstore. Accounts, credentials and addresses are those that
 """
 
 import os
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pageindex_local.errors import StoreError
 from pageindex_local.store.objects import ConditionError, StoredObject
@@ -25,8 +28,10 @@ except ModuleNotFoundError as missing:
     ) from None
 
 if TYPE_CHECKING:
-    from obstore import UpdateVersion
+    from obstore import ObjectMeta, UpdateVersion
     from obstore.store import AzureConfig, ClientConfig, RetryConfig
+
+Answer = TypeVar("Answer")
 
 _PAGE = 1_000
 _PROCESS = os.getpid()
@@ -55,9 +60,14 @@ class CloudBucket:
 
     def get(self, place: BucketPath) -> tuple[bytes, str]:
         """See Bucket."""
-        with self._explained(place):
+
+        def fetch() -> "tuple[bytes, ObjectMeta]":
             answer = obstore.get(self._store, place.key)
-            return answer.bytes().to_bytes(), self._tag(place, answer.meta)
+            return answer.bytes().to_bytes(), answer.meta
+
+        with self._explained(place):
+            data, about = _wait_for(fetch)
+        return data, self._tag(place, about)
 
     def put(self, place: BucketPath, data: bytes, tag: str | None) -> str:
         """See Bucket."""
@@ -66,7 +76,7 @@ class CloudBucket:
             condition = {"version": tag} if self._service.tag == "version" else {"e_tag": tag}
         with self._explained(place):
             try:
-                answer = obstore.put(self._store, place.key, data, mode=condition)
+                answer = _wait_for(partial(obstore.put, self._store, place.key, data, mode=condition))
             except (AlreadyExistsError, PreconditionError):
                 raise ConditionError from None
             except FileNotFoundError as error:
@@ -81,27 +91,35 @@ class CloudBucket:
             return None
         try:
             with self._explained(place):
-                found = obstore.head(self._store, place.key)
+                found = _wait_for(partial(obstore.head, self._store, place.key))
         except FileNotFoundError:
             return None
         return StoredObject(place, found["size"], found["last_modified"].timestamp())
 
     def list_below(self, place: BucketPath, limit: int | None = None) -> list[StoredObject]:
         """See Bucket."""
-        found: list[StoredObject] = []
-        with self._explained(place):
+
+        def fetch() -> "list[ObjectMeta]":
+            found: list[ObjectMeta] = []
             for part in obstore.list(self._store, place.key or None, chunk_size=limit or _PAGE):
-                for entry in part:
-                    there = type(place)("/", place.bucket, entry["path"])
-                    found.append(StoredObject(there, entry["size"], entry["last_modified"].timestamp()))
+                found += part
                 if limit is not None and len(found) >= limit:
                     break
-        return sorted(found, key=lambda entry: entry.place.key)[:limit]
+            return found
+
+        with self._explained(place):
+            found = sorted(_wait_for(fetch), key=lambda entry: entry["path"])[:limit]
+        return [
+            StoredObject(
+                type(place)("/", place.bucket, entry["path"]), entry["size"], entry["last_modified"].timestamp()
+            )
+            for entry in found
+        ]
 
     def list_names(self, place: BucketPath) -> list[str]:
         """See Bucket."""
         with self._explained(place):
-            answer = obstore.list_with_delimiter(self._store, place.key or None)
+            answer = _wait_for(partial(obstore.list_with_delimiter, self._store, place.key or None))
         paths = [*answer["common_prefixes"], *(entry["path"] for entry in answer["objects"])]
         return sorted({path.rsplit("/", 1)[-1] for path in paths})
 
@@ -109,7 +127,7 @@ class CloudBucket:
         """See Bucket. One by one, so that one that is not there does not keep the others."""
         for place in places:
             with suppress(FileNotFoundError), self._explained(place):
-                obstore.delete(self._store, place.key)
+                _wait_for(partial(obstore.delete, self._store, place.key))
 
     def _tag(self, place: BucketPath, answer: Any) -> str:
         tag = answer[self._service.tag]
@@ -138,6 +156,22 @@ class CloudBucket:
             raise self._service.no_name(place) from None
         except BaseError as error:
             raise self._service.explain(str(error), place) from None
+
+
+def _wait_for(request: Callable[[], Answer]) -> Answer:
+    """The answer to a request. The library looks for no signals, so it is left to a thread: Ctrl-C ends the waiting."""
+    if threading.current_thread() is not threading.main_thread():
+        return request()
+    answer: Future[Answer] = Future()
+
+    def work() -> None:
+        try:
+            answer.set_result(request())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the answer is waited for
+            answer.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return answer.result()
 
 
 def open_cloud(place: BucketPath) -> CloudBucket:

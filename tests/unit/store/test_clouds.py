@@ -4,8 +4,11 @@ Google's side is asked of a server on this machine, Azure's of Azurite where the
 """
 
 import os
+import signal
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +62,31 @@ def test_process_that_was_forked_is_told_instead_of_hanging(google_place: str) -
     done = subprocess.run([sys.executable, "-c", script, google_place], timeout=30, check=False)
 
     assert done.returncode == 0
+
+
+def test_interrupt_ends_the_waiting_for_a_service_that_does_not_answer(
+    google_server: "GoogleServer", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        monkeypatch.setenv("GOOGLE_BASE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        # A shell that runs the tests in the background has its children ignore interrupts; not so this one.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-c", "from pageindex_local.cli import main; main()", "status", "--index", "gs://b/x"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        finally:
+            signal.signal(signal.SIGINT, before)
+        silent.settimeout(60)
+        connection, _ = silent.accept()
+        with connection:
+            time.sleep(0.5)  # the request is under way
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=30) == 130
 
 
 # Google's
