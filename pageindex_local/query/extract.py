@@ -81,7 +81,8 @@ def extract_quotes(findings: Findings) -> list[Quote]:
         searched = findings.documents[candidate.doc_key]
         words_here = {word for word in quote_words(segment.text) if not (segment.is_row and word[0].isdigit())}
         is_known = len(words_here - said) < 0.5 * len(words_here) and (not segment.is_row or segment.columns in heads)
-        if quotes and (not segment.is_whole or is_known):
+        is_part = any(quote.text in segment.text or segment.text in quote.text for quote in quotes)
+        if quotes and (not segment.is_whole or is_known or is_part):
             continue
         quote = verify_quote(searched, segment, worth)
         if quote is not None:

@@ -41,3 +41,18 @@ def test_answer_from_a_row_of_two_lines_has_both(tmp_path: Path) -> None:
 def test_answer_by_what_ends_with_a_colon_has_what_follows(tmp_path: Path) -> None:
     quotes = ask(tmp_path, "Which payments to retired pilots are expected?")
     assert quotes[0][0] == " ".join(STATEMENT[6:9])
+
+
+def test_answer_quotes_no_sentence_twice(tmp_path: Path) -> None:
+    rules = [
+        "No structure is imposed on the inner arrangement of the opt pier.",
+        "Rationale",
+        "See opt pier.",
+        "Mail for the crews of other boats may be left at another pier.",
+    ]
+    store, _ = publish(tmp_path, {"rules.pdf": [Section("pier", "Piers", rules)]})
+    quotes = [
+        found.quote
+        for found in answer("Which structure is imposed on the opt pier?", store, settings=SETTINGS).citations
+    ]
+    assert sum(rules[0] in quote for quote in quotes) == 1
