@@ -32,6 +32,7 @@ DOCUMENT_FLOOR = 0.6  # documents below this share of the best one's score are n
 _OPENING_WORDS = 120  # about what a title page says
 _ACRONYM_LETTERS = 4
 _SUFFIX = re.compile(r"\.(?:pdf|md|markdown|txt|text)$", re.IGNORECASE)
+_LETTERS = re.compile(r"[a-z]{2,}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _NUMBERED = re.compile(r"(?<![\d.])v?(\d+(?:\.\d+)+|(?<=v)\d+)(?![\d])", re.IGNORECASE)
 _PERIOD = re.compile(r"((?:19|20)\d\d)[\W_]*(Q[1-4]|H[12])", re.IGNORECASE)
@@ -128,7 +129,7 @@ def document_versions(document: IndexedDocument) -> tuple[str, ...]:
 
 def match_versions(question: Question, document: IndexedDocument) -> float:
     """VERSION_WEIGHT where the document's name or front matter carries a version that the question asks for."""
-    have = document_versions(document)
+    have = document_versions(document) if question.versions else ()
     return VERSION_WEIGHT * any(wanted in have for wanted in question.versions)
 
 
@@ -170,14 +171,12 @@ def match_names(
     kinds of document) count little; with an `index` also words that other documents use ("policy", "guide"), since who
     says them need not mean the name.
     """
-    words_of = {key: name_words(doc) for key, doc in documents.items()}
-    shared: dict[str, int] = {}
-    for words in words_of.values():
-        for word in set(words):
-            shared[word] = shared.get(word, 0) + 1
     asked = [word.word for word in question.words]
     joined = {"".join(pair) for pair in pairwise(asked)} | set(asked)
-    scores: dict[str, float] = {}
+    short = [name for name in question.names if _may_abbreviate(name)]
+    words_of = {key: name_words(doc) for key, doc in documents.items() if short or _may_be_named(doc.doc_id, joined)}
+    shared = Counter(word for words in words_of.values() for word in set(words))
+    scores = dict.fromkeys(documents, 0.0)
     for key, words in words_of.items():
         best = 0.0
         for word in words:
@@ -185,21 +184,36 @@ def match_names(
                 rare = 1 - (shared[word] - 1) / max(len(documents), 2)
                 best = max(best, rare * (1.0 if index is None else _ownership(index, word, words_of)))
         squeezed = "".join(words)
-        if not best and any(is_abbreviation(name, squeezed) for name in question.names):
+        if not best and any(is_abbreviation(name, squeezed) for name in short):
             best = 0.8
         scores[key] = best
     return scores
 
 
+def _may_be_named(doc_id: str, words: Collection[str]) -> bool:
+    """Whether one of the words can be among `name_words`, which are cut from the id: a look at its letters, no more."""
+    folded = doc_id.casefold()
+    return not folded.isascii() or "," in folded or any(word in folded for word in words)
+
+
 def match_titles(question: Question, documents: Mapping[str, IndexedDocument]) -> dict[str, float]:
     """Whether the question holds the title of a document's metadata word for word, 0 to 1; less where many bear it."""
     asked = f" {' '.join(split_words(question.text))} "
-    titles = {key: " ".join(title_words(doc.metadata)) for key, doc in documents.items()}
+    titles = {
+        key: " ".join(title_words(doc.metadata)) if _may_hold(asked, doc.metadata.get("title", "")) else ""
+        for key, doc in documents.items()
+    }
     bearers = Counter(titles.values())
     return {
         key: 1 - (bearers[title] - 1) / max(len(documents), 2) if title and f" {title} " in asked else 0.0
         for key, title in titles.items()
     }
+
+
+def _may_hold(asked: str, title: str) -> bool:
+    """Whether prepared text can hold the words of a title: its first run of letters must stand in it."""
+    run = _LETTERS.search(title.casefold()) if title.isascii() else None
+    return bool(title) and (run is None or run.group() in asked)
 
 
 def _ownership(index: SearchIndex, word: str, words_of: Mapping[str, Sequence[str]]) -> float:
@@ -233,15 +247,19 @@ def names_document(name: str, document: IndexedDocument) -> bool:
 
 def is_abbreviation(short: str, squeezed: str) -> bool:
     """Whether a capitalised word such as `AMEX` or `JnJ` abbreviates a name given in lower case without spaces."""
-    letters = "".join(char for char in short if char.isalpha())
-    capitals = sum(char.isupper() for char in letters)
-    if not (3 <= len(letters) <= 6 and capitals >= 2) or " " in short:
+    if not _may_abbreviate(short):
         return False
+    letters = "".join(char for char in short if char.isalpha())
     wanted = letters.casefold()
     if len(wanted) >= len(squeezed) or squeezed[:1] != wanted[0]:
         return False
     rest = iter(squeezed)
     return all(char in rest for char in wanted)
+
+
+def _may_abbreviate(short: str) -> bool:
+    letters = "".join(char for char in short if char.isalpha())
+    return 3 <= len(letters) <= 6 and sum(char.isupper() for char in letters) >= 2 and " " not in short
 
 
 def name_words(document: IndexedDocument) -> list[str]:
@@ -257,6 +275,8 @@ def name_words(document: IndexedDocument) -> list[str]:
 def _score_text(
     index: SearchIndex, documents: Mapping[str, IndexedDocument], wanted: Sequence[str]
 ) -> dict[str, float]:
+    if len(index.documents) == 1:  # whatever its passages score, it is the best by them
+        return dict.fromkeys(documents, float(index.has_any(wanted)))
     owners = sorted((doc.passage_rows[0], key) for key, doc in index.documents.items())
     starts = [start for start, _ in owners]
     votes = []

@@ -5,10 +5,18 @@ No model. Scores are relative to the best page of the document (1.0), so that th
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.query.analyse import Question
-from pageindex_local.query.fulltext import IndexedDocument, PageRow, SearchIndex
+from pageindex_local.query.fulltext import (
+    LARGEST_FREQUENCY,
+    IndexedDocument,
+    PageRow,
+    SearchIndex,
+    TermHits,
+    rarity,
+)
 from pageindex_local.query.words import split_words
 
 TITLE_WEIGHT = 2.0  # a word in a section title on the page counts as two
@@ -19,6 +27,8 @@ PHRASE_WEIGHT = 2.0  # what the asker put in quotation marks
 NUMBER_WEIGHT = 3.0  # a section number that was asked for, in a title
 NOTED_TITLE_WEIGHT = 3.0  # a title or section number that a note of the asker names
 FIGURES_WEIGHT = 1.2  # for questions about quantities: share of words that are numbers
+COMMON_PASSAGES = 2_000  # a word in more passages of a document may be left to those that hold a rarer one
+NEGLIGIBLE = 0.2  # of the best passage: what those without a rarer word may miss at most by that
 MENTIONS_WEIGHT = 0.08  # for each doubling or so of the pages that name a title of this page
 
 
@@ -52,10 +62,14 @@ class Evidence:
 
 
 def gather_evidence(index: SearchIndex, document: IndexedDocument, question: Question) -> Evidence:
-    """Score the pages and leaves of a document for a question. One index query a word; cost grows with the hits."""
+    """Score the pages and leaves of a document for a question.
+
+    One index query a word and table; cost grows with the hits. Words that stand in very many passages and that say
+    little beside the others are looked up only in passages with a rarer word (see `_common_terms`).
+    """
     page_scores, matched, shares = _score_rows(index, document, question, passages=False)
     passage_scores, _, _ = _score_rows(index, document, question, passages=True)
-    rows = index.pages(document) if page_scores else {}
+    rows = index.pages(document, page_scores) if page_scores else {}
     best = max(page_scores.values(), default=0.0) or 1.0
     pages = sorted(
         (_score_page(rows[row], score / best, question) for row, score in page_scores.items() if row in rows),
@@ -63,7 +77,7 @@ def gather_evidence(index: SearchIndex, document: IndexedDocument, question: Que
     )
     leaves: dict[str, float] = {}
     best_passage = max(passage_scores.values(), default=0.0) or 1.0
-    places = index.passages(document) if passage_scores else {}
+    places = index.passages(document, passage_scores) if passage_scores else {}
     for row, score in passage_scores.items():
         node_id = places[row][0]
         leaves[node_id] = max(score / best_passage, leaves.get(node_id, 0.0))
@@ -85,6 +99,26 @@ def _score_page(row: PageRow, words: float, question: Question) -> ScoredPage:
     return ScoredPage(row.page_number, words + prior, words, row.figures, row.mentions, row.content_hash)
 
 
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """A word or phrase to look for. `is_asked` are the question's own words, each once."""
+
+    text: str
+    weight: float
+    titles_only: bool = False
+    is_asked: bool = False
+
+
+def _terms(question: Question, pair_weight: float) -> list[_Term]:
+    terms = [_Term(word.word, word.weight, is_asked=True) for word in question.words]
+    terms += [_Term(" ".join(pair), pair_weight) for pair in question.pairs]
+    terms += [_Term(phrase, PHRASE_WEIGHT) for phrase in question.prepared_phrases]
+    terms += [_Term(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
+    terms += [_Term(word.word, word.weight) for word in question.added]
+    terms += [_Term(" ".join(split_words(title)), NOTED_TITLE_WEIGHT, True) for title in question.titles]
+    return terms
+
+
 def _score_rows(
     index: SearchIndex, document: IndexedDocument, question: Question, *, passages: bool
 ) -> tuple[dict[int, float], dict[str, float], dict[int, float]]:
@@ -93,22 +127,41 @@ def _score_rows(
     matched: dict[str, float] = {}
     shares: dict[int, float] = {}
     rows = document.passage_rows if passages else document.page_rows
-    hits_of = index.passage_hits if passages else index.page_hits
     weights = (TITLE_WEIGHT, 1.0) if passages else (TITLE_WEIGHT, HEAD_WEIGHT, 1.0)
-    wanted = [(word.word, word.weight, False) for word in question.words]
-    pair_weight = PASSAGE_PAIR_WEIGHT if passages else PAIR_WEIGHT
-    wanted += [(" ".join(pair), pair_weight, False) for pair in question.pairs]
-    wanted += [(phrase, PHRASE_WEIGHT, False) for phrase in question.prepared_phrases]
-    wanted += [(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
-    wanted += [(word.word, word.weight, False) for word in question.added]
-    wanted += [(" ".join(split_words(title)), NOTED_TITLE_WEIGHT, True) for title in question.titles]
-    for place, (text, weight, titles_only) in enumerate(wanted):
-        is_asked = place < len(question.words)  # and not a phrase of one word that is among them
-        hits = hits_of(text, rows, weights, titles_only=titles_only)
-        if is_asked:
-            matched[text] = hits.idf
+
+    def add(term: _Term, hits: TermHits) -> None:
+        if term.is_asked:
+            matched[term.text] = hits.idf
         for row, frequency in hits.rows.items():
-            scores[row] = scores.get(row, 0.0) + weight * hits.idf * frequency
-            if is_asked:
-                shares[row] = shares.get(row, 0.0) + weight
+            scores[row] = scores.get(row, 0.0) + term.weight * hits.idf * frequency
+            if term.is_asked:
+                shares[row] = shares.get(row, 0.0) + term.weight
+
+    terms = _terms(question, PASSAGE_PAIR_WEIGHT if passages else PAIR_WEIGHT)
+    common = _common_terms(index, terms, rows) if passages else {}
+    rare = [term for term in terms if term not in common]
+    for term in rare:
+        hits_of = index.passage_hits if passages else index.page_hits
+        add(term, hits_of(term.text, rows, weights, titles_only=term.titles_only))
+    left = NEGLIGIBLE * max(scores.values(), default=0.0)
+    for term, worth in common.items():
+        left -= worth
+        among = [(other.text, other.titles_only) for other in rare] if left >= 0 else []
+        add(term, index.passage_hits(term.text, rows, weights, titles_only=term.titles_only, among=among))
     return scores, matched, shares
+
+
+def _common_terms(index: SearchIndex, terms: Sequence[_Term], rows: tuple[int, int]) -> dict[_Term, float]:
+    """Those in more passages than are worth reading, with the most that each can add to a passage, least first.
+
+    In documents of ordinary length there are none. A passage without any rarer term may go without evidence as long as
+    all that it can miss is next to nothing beside the best passage; one with a rarer term never misses anything.
+    """
+    if rows[1] - rows[0] < COMMON_PASSAGES:
+        return {}
+    worths = {}
+    for term in terms:
+        count = index.count_passages(term.text, rows, titles_only=term.titles_only)
+        if count > COMMON_PASSAGES:
+            worths[term] = term.weight * rarity(count, rows) * LARGEST_FREQUENCY
+    return dict(sorted(worths.items(), key=lambda found: found[1]))

@@ -10,9 +10,10 @@ import math
 import os
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_rows import search_state, write_search_file
@@ -30,7 +31,8 @@ from pageindex_local.store.search_copies import (
 )
 
 _LAST_ROW = 1 << 62
-_BM25_K1_PLUS_1 = 2.2  # FTS5's k1 is 1.2; the largest that the frequency part of one term can be
+LARGEST_FREQUENCY = 2.2  # FTS5's k1 is 1.2, and one more the largest that the frequency part of a term can be
+_ONE_BY_ONE = 4  # reading a row by its number costs about so many of those read in a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,26 +177,25 @@ class SearchIndex:
             for row in rows
         }
         self._totals: dict[str, int] = {}
+        self._counts: dict[tuple[str, str, tuple[int, int]], int] = {}
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
-    def pages(self, document: IndexedDocument) -> dict[int, PageRow]:
-        """The document's pages by row."""
-        rows = self._connection.execute(
-            "SELECT page_row, page_number, figures, mentions, content_hash FROM page WHERE page_row BETWEEN ? AND ?",
-            document.page_rows,
+    def pages(self, document: IndexedDocument, rows: Collection[int] | None = None) -> dict[int, PageRow]:
+        """The document's pages by row; only those of `rows`, where they are given."""
+        found = self._look_up(
+            "page_row, page_number, figures, mentions, content_hash", "page", document.page_rows, rows
         )
-        return {row[0]: PageRow(row[1], row[2], row[3], row[4]) for row in rows}
+        return {row[0]: PageRow(*row[1:]) for row in found}
 
-    def passages(self, document: IndexedDocument) -> dict[int, tuple[str, int, int]]:
-        """The document's passages by row: node id of the leaf, first and last page."""
-        rows = self._connection.execute(
-            "SELECT passage_row, node_id, first_page, last_page FROM passage WHERE passage_row BETWEEN ? AND ?",
-            document.passage_rows,
-        )
-        return {row[0]: (row[1], row[2], row[3]) for row in rows}
+    def passages(
+        self, document: IndexedDocument, rows: Collection[int] | None = None
+    ) -> dict[int, tuple[str, int, int]]:
+        """The document's passages by row, as `pages`: node id of the leaf, first and last page."""
+        found = self._look_up("passage_row, node_id, first_page, last_page", "passage", document.passage_rows, rows)
+        return {row[0]: row[1:] for row in found}
 
     def passage_texts(self, document: IndexedDocument) -> Iterator[tuple[int, str]]:
         """The document's passages by row: prepared titles and text."""
@@ -213,18 +214,29 @@ class SearchIndex:
         return self._hits("page_text", text, rows, weights, titles_only=titles_only)
 
     def passage_hits(
-        self, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool = False
+        self,
+        text: str,
+        rows: tuple[int, int],
+        weights: Sequence[float],
+        *,
+        titles_only: bool = False,
+        among: Sequence[tuple[str, bool]] = (),
     ) -> TermHits:
-        """As `page_hits` for passages; `weights` are those of a hit in a title and in the text."""
-        return self._hits("passage_text", text, rows, weights, titles_only=titles_only)
+        """As `page_hits` for passages; `weights` are those of a hit in a title and in the text.
+
+        `among`: only passages that hold one of these words or phrases, each with its `titles_only`. Those without it
+        are skipped unread, so that a word which stands nearly everywhere costs no more than the others.
+        """
+        others = " OR ".join(_match(*other) for other in among)
+        return self._hits("passage_text", text, rows, weights, titles_only=titles_only, others=others)
 
     def count_pages(self, text: str, rows: tuple[int, int], *, column: str = "body") -> int:
         """On how many pages of a document a word or phrase occurs in one column."""
         return self._count("page_text", f"{{{column}}} : {quote_word(text)}", rows)
 
-    def count_passages(self, text: str, rows: tuple[int, int] = (0, _LAST_ROW)) -> int:
+    def count_passages(self, text: str, rows: tuple[int, int] = (0, _LAST_ROW), *, titles_only: bool = False) -> int:
         """In how many passages a word or phrase occurs, of one document or of all."""
-        return self._count("passage_text", quote_word(text), rows)
+        return self._count("passage_text", _match(text, titles_only), rows)
 
     def has_word(self, word: str) -> bool:
         """Whether a word occurs anywhere in the release."""
@@ -238,7 +250,7 @@ class SearchIndex:
         """The best passages of the whole release for any of the words and phrases: row and BM25 (higher is better)."""
         if not wanted:
             return []
-        query = " OR ".join(quote_word(text) for text in wanted)
+        query = " OR ".join(quote_word(text) for text in self._telling(wanted, limit))
         rows = self._connection.execute(
             "SELECT rowid, -bm25(passage_text, 1.0, 1.0) AS score FROM passage_text WHERE passage_text MATCH ? "
             "ORDER BY score DESC, rowid LIMIT ?",
@@ -246,35 +258,87 @@ class SearchIndex:
         )
         return [(row[0], row[1]) for row in rows]
 
+    def has_any(self, wanted: Sequence[str]) -> bool:
+        """Whether any of the words and phrases occurs in a passage."""
+        query = " OR ".join(quote_word(text) for text in wanted)
+        sql = "SELECT rowid FROM passage_text WHERE passage_text MATCH ? LIMIT 1"
+        return bool(wanted) and self._connection.execute(sql, (query,)).fetchone() is not None
+
+    def _telling(self, wanted: Sequence[str], limit: int) -> Sequence[str]:
+        """Without the words of more than half of all passages, if enough passages hold another.
+
+        FTS5 gives such a word a millionth of what a word of few passages counts: it cannot put one before the others.
+        """
+        counts = {text: self.count_passages(text) for text in wanted}
+        telling = [text for text, count in counts.items() if 2 * count <= self._total("passage_text")]
+        return telling if max((counts[text] for text in telling), default=0) >= limit else wanted
+
     def _hits(
-        self, table: str, text: str, rows: tuple[int, int], weights: Sequence[float], *, titles_only: bool
+        self,
+        table: str,
+        text: str,
+        rows: tuple[int, int],
+        weights: Sequence[float],
+        *,
+        titles_only: bool,
+        others: str = "",
     ) -> TermHits:
-        query = ("{titles} : " if titles_only else "") + quote_word(text)
-        arguments = ", ".join(str(float(weight)) for weight in weights)
-        found = self._connection.execute(
-            f"SELECT rowid, -bm25({table}, {arguments}) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",  # noqa: S608 - table and weights are ours
-            (query, *rows),
-        ).fetchall()
-        if not found:
+        query = _match(text, titles_only)
+        if others:
+            # BM25 of several phrases is their sum: what the others add is taken off again.
+            base = self._score(table, others, rows, weights)
+            both = self._score(table, f"{query} AND ({others})", rows, weights)
+            found = {row: score - base[row] for row, score in both.items()}
+            count = self._count(table, query, rows)
+        else:
+            found = self._score(table, query, rows, weights)
+            count = len(found)
+        if not count:
             return TermHits(0.0, {})
         total = self._total(table)
         everywhere = self._count(table, query, (0, _LAST_ROW))
         collection_idf = max(math.log((total - everywhere + 0.5) / (everywhere + 0.5)), 1e-6)  # as FTS5 computes it
-        size = rows[1] - rows[0] + 1
-        idf = math.log(1 + (size - len(found) + 0.5) / (len(found) + 0.5))
-        return TermHits(idf, {row: min(score / collection_idf, _BM25_K1_PLUS_1) for row, score in found})
+        idf = rarity(count, rows)
+        return TermHits(idf, {row: min(score / collection_idf, LARGEST_FREQUENCY) for row, score in found.items()})
+
+    def _score(self, table: str, query: str, rows: tuple[int, int], weights: Sequence[float]) -> dict[int, float]:
+        arguments = ", ".join(str(float(weight)) for weight in weights)
+        sql = f"SELECT rowid, -bm25({table}, {arguments}) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608 - table and weights are ours
+        return dict(self._connection.execute(sql, (query, *rows)).fetchall())
 
     def _count(self, table: str, query: str, rows: tuple[int, int]) -> int:
-        found = self._connection.execute(
-            f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?",  # noqa: S608 - table is ours
-            (query, *rows),
-        ).fetchone()
-        return int(found[0])
+        key = table, query, rows
+        if key not in self._counts:
+            sql = f"SELECT count(*) FROM {table} WHERE {table} MATCH ? AND rowid BETWEEN ? AND ?"  # noqa: S608 - table is ours
+            self._counts[key] = int(self._connection.execute(sql, (query, *rows)).fetchone()[0])
+        return self._counts[key]
+
+    def _look_up(
+        self, columns: str, table: str, bounds: tuple[int, int], rows: Collection[int] | None
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows of one of our tables between bounds, by its first column; few wanted rows are read one by one."""
+        key = columns.partition(",")[0]
+        sql = f"SELECT {columns} FROM {table} WHERE {key}"  # noqa: S608 - columns and table are ours
+        if rows is None or len(rows) * _ONE_BY_ONE > bounds[1] - bounds[0]:
+            yield from self._connection.execute(f"{sql} BETWEEN ? AND ?", bounds)
+            return
+        for row in rows:
+            yield from self._connection.execute(f"{sql} = ?", (row,))
 
     def _total(self, table: str) -> int:
         if table not in self._totals:
             self._totals[table] = int(self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
         return self._totals[table]
+
+
+def rarity(count: int, rows: tuple[int, int]) -> float:
+    """The idf of what stands in `count` of the rows of a document."""
+    size = rows[1] - rows[0] + 1
+    return math.log(1 + (size - count + 0.5) / (count + 0.5))
+
+
+def _match(text: str, titles_only: bool) -> str:
+    return f"({{titles}} : {quote_word(text)})" if titles_only else quote_word(text)
 
 
 def _read_metadata(connection: sqlite3.Connection) -> dict[str, dict[str, str]]:
