@@ -147,7 +147,7 @@ def build_collection(
         builder = bulk_builder
     changes: dict[str, VersionRef | None] = {}
     reports = []
-    failed = []
+    failed, read = [], []
     done = 0
     renamed_away = cache(lambda: find_renamed_away(store))
     for entry in planned:
@@ -159,12 +159,12 @@ def build_collection(
         reports.append(report)
         if report.is_changed:
             changes[entry.doc_key] = ref
-        elif report.error is not None and entry.source is not None:
+        if entry.source is not None and report.error is not None:
             failed.append((entry.source, report.error))
+        elif entry.source is not None:
+            read.append(entry.source)
     progress.leave_documents()
-    looked_at = set(known.entries) if scope.is_whole else {entry.doc_key for entry in planned}
-    still = {entry.doc_key for entry in planned if entry.is_known}
-    remember_unreadable(store, settings.parse, known, failed, forget=looked_at - still)
+    remember_unreadable(store, settings.parse, known, failed, read)
     release = current
     if changes:
         release = store.publish(changes, expected_parent=None if current is None else current.name)

@@ -16,23 +16,24 @@ from pageindex_local.build import ALGORITHM_VERSION
 from pageindex_local.errors import PageindexError, SourceError, StoreError
 from pageindex_local.ids import hash_parts
 from pageindex_local.parsing.sources import read_source
-from pageindex_local.records import Source
+from pageindex_local.records import MediaType, Source
 from pageindex_local.settings import ParseSettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import canonical_json
 
 UNCHANGED = "could not be read before, and has not changed since"
 NOT_TRIED = f"{UNCHANGED}: not tried again (--force does)"
+_MOST = 10_000  # entries that are kept, the newest ones
 _KINDS = {kind.__name__: kind for kind in SourceError.__subclasses__()}
 
 
 class _Entry(BaseModel):
-    """One document that could not be read, under which content and settings, and the error's parts."""
+    """Content that could not be read: its last name, under which settings, and the error's parts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     doc_id: str
-    source_sha256: str
+    media_type: MediaType
     settings_hash: str
     kind: str
     problem: str
@@ -50,7 +51,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What earlier builds could not read, by document key; `data` are the bytes of the file."""
+    """What earlier builds could not read, by the hash of its bytes; `data` are the bytes of the file."""
 
     settings_hash: str = ""
     entries: Mapping[str, _Entry] = field(default_factory=dict)
@@ -58,8 +59,8 @@ class Unreadable:
 
     def find(self, source: Source) -> SourceError | None:
         """The error that these bytes gave under today's settings and program."""
-        entry = self.entries.get(source.doc_key)
-        if entry is None or (entry.source_sha256, entry.settings_hash) != (source.sha256, self.settings_hash):
+        entry = self.entries.get(source.sha256)
+        if entry is None or (entry.media_type, entry.settings_hash) != (source.media_type, self.settings_hash):
             return None
         return _KINDS[entry.kind](entry.problem, subject=source.doc_id, next_step=entry.next_step)
 
@@ -83,20 +84,22 @@ def remember_unreadable(
     settings: ParseSettings,
     known: Unreadable,
     failed: Iterable[tuple[Source, PageindexError]],
-    forget: Iterable[str],
+    read: Iterable[Source],
 ) -> None:
-    """Note the documents that could not be read, and drop those of the keys in `forget`.
+    """Note the documents that could not be read, and forget those that were.
 
-    An error of the moment is not noted: a file that may not be opened, or that changed meanwhile. Nothing depends on
-    the file, so a medium that refuses it stops no build.
+    What was noted of other documents stays: another branch may have them. An error of the moment is not noted: a file
+    that may not be opened, or that changed meanwhile. Nothing depends on the file, so a medium that refuses it stops no
+    build.
     """
-    dropped = set(forget)
-    entries = {key: entry for key, entry in known.entries.items() if key not in dropped}
+    done = {source.sha256 for source in read}
+    entries = {sha256: entry for sha256, entry in known.entries.items() if sha256 not in done}
     for source, error in failed:
         if type(error).__name__ in _KINDS and _is_unchanged(source, settings):
-            entries[source.doc_key] = _Entry(
+            entries.pop(source.sha256, None)
+            entries[source.sha256] = _Entry(
                 doc_id=source.doc_id,
-                source_sha256=source.sha256,
+                media_type=source.media_type,
                 settings_hash=known.settings_hash,
                 kind=type(error).__name__,
                 problem=error.problem,
@@ -104,7 +107,7 @@ def remember_unreadable(
             )
     if entries == known.entries:
         return
-    listed = _File(documents=dict(sorted(entries.items())))
+    listed = _File(documents=dict(list(entries.items())[-_MOST:]))
     with suppress(OSError, StoreError):
         store.files.make_folders(store.layout.work)
         store.files.replace_file(_path(store), canonical_json(listed.model_dump(mode="json")), known.data)

@@ -77,13 +77,15 @@ def build(
     keep_missing: Annotated[
         bool, typer.Option("--keep-missing", metavar="", help="Keep documents that are no longer in the folder.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", metavar="", help="Build again what has not changed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", metavar="", help="Build again what has not changed, try again what failed.")
+    ] = False,
     check: Annotated[
         bool,
         typer.Option(
             "--check",
             metavar="",
-            help="Change nothing; exit 10 where a build would change something, else as it would.",
+            help="Change nothing; exit 10 where a build would change something, else as a build.",
         ),
     ] = False,
     plan: Annotated[

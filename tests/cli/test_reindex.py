@@ -310,6 +310,7 @@ def test_document_that_fails_in_the_base_alone_is_told_and_is_no_failure(
     assert again.code == 0
     (told,) = again.json["base_failed"]
     assert (told["doc_id"], told["error"]["kind"]) == ("swell.md", "EmptySourceError")
+    assert [(entry["doc_id"], entry["change"]) for entry in again.json["differences"]] == [("swell.md", "added")]
     assert said in reindex("--base", "main").out
 
 
