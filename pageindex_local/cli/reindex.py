@@ -164,7 +164,7 @@ def _notes(done: "ReindexReport") -> list[str]:
     for document in done.base_failed:
         if document.error is not None:
             told = f"{markdown_text(document.doc_id)}: {markdown_text(document.error.problem)}"
-            lines.append(f"- failed in the base, so compared with an earlier state or nothing: {told}")
+            lines.append(f"- failed in the base, so compared with its last good version or nothing: {told}")
     return lines
 
 

@@ -300,7 +300,7 @@ def test_document_that_fails_in_the_base_alone_is_told_and_is_no_failure(
     repository.git("switch", "--quiet", "--create", "branch")
     repository.write("swell.md", rules("swell"))
     repository.commit("Fill it")
-    said = "failed in the base, so compared with an earlier state or nothing: swell.md: has no text"
+    said = "failed in the base, so compared with its last good version or nothing: swell.md: has no text"
 
     first = reindex("--base", "main")
     assert first.code == 0
