@@ -118,6 +118,24 @@ def test_apply_gc_removes_what_crashes_left(tmp_path: Path) -> None:
     assert store.current() is not None
 
 
+def test_apply_gc_removes_full_text_that_publishing_should_have_dropped(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    for mark in ("one", "two", "three", "four"):
+        publish_sections(store, sample_sections(mark))
+    store.layout.search.mkdir()
+    for name in store.releases():
+        for suffix in (".sqlite", ".sqlite.sha256", ".calibration.json"):
+            (store.layout.search / f"{name}{suffix}").write_text("made")
+    with store.lease(store.release("000001")):
+        apply_gc(store)
+
+    left = {path.name for path in store.layout.search.iterdir() if ".sqlite" in path.name}
+    assert left == {
+        f"{name}{suffix}" for name in ("000001", "000003", "000004") for suffix in (".sqlite", ".sqlite.sha256")
+    }
+    assert len(list(store.layout.search.glob("*.calibration.json"))) == 4
+
+
 def test_apply_gc_after_rollback_keeps_versions_of_live_release(tmp_path: Path) -> None:
     store = make_store(tmp_path)
     publish_sections(store, sample_sections("one"))
