@@ -165,12 +165,12 @@ def test_bundle_of_a_bucket_is_that_of_a_folder(
     assert again.read_bytes() == bundle.read_bytes()
 
 
-def test_build_under_dagster_publishes_into_a_bucket(on: Runner, sources: Path) -> None:
-    done = on("build", sources, "--summaries", "extractive", "--strategy", "layout", "--json")
+def test_build_under_dagster_publishes_into_a_bucket(run: Runner, place: str, sources: Path) -> None:
+    done = run("build", sources, "--summaries", "extractive", "--strategy", "layout", "--json", "--index", place)
 
     assert done.code == 0
     assert done.json["release"] == "000001"
-    assert on("verify", "--deep", "--json").json["clean"]
+    assert run("verify", "--deep", "--json", "--index", place).json["clean"]
 
 
 def test_question_fetches_only_what_it_needs(
