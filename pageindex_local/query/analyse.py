@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pageindex_local.query.words import index_text, is_stop_word, split_words
+from pageindex_local.sentences import split_sentences
 
-_SENTENCE_END = re.compile(r"(?<=[.?!。？！])\s+(?=[^\Wa-z])|(?<=[。？！])")
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»|`([^`\n]{2,200})`|「([^」\n]{2,200})」")
 _SECTION = re.compile(
     r"(?:\b(?:sections?|chapters?|part|appendix|annex|article|clause|item|notes?)\s+|§+\s*)"
@@ -78,7 +78,7 @@ class Question:
 
 def analyse_question(text: str) -> Question:
     """The parts of a question. Deterministic, no cost to speak of; an empty question gives empty parts."""
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    sentences = split_sentences(text)
     asking = next((i for i, part in enumerate(sentences) if part.rstrip().endswith(("?", "？"))), 0)
     weights: dict[str, float] = {}
     pairs: dict[tuple[str, str], None] = {}

@@ -57,3 +57,8 @@ def test_analyse_question_sees_versions_and_comparisons(text: str, versions: tup
     question = analyse_question(text)
     assert question.versions == versions
     assert question.compares is compares
+
+
+def test_analyse_question_takes_an_abbreviation_for_no_end() -> None:
+    question = analyse_question("What did the U.S. Navy pay Acme Inc. Holdings?")
+    assert {word.weight for word in question.words} == {1.0}
