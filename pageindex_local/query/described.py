@@ -21,6 +21,7 @@ class DescribedDocument:
     """A document as a judge sees it; `node_id` is its `doc_key`, `summary` the description that its version has."""
 
     node_id: str
+    title: str
     summary: str
 
 
@@ -33,7 +34,7 @@ def describe_documents(ranked: Sequence[RankedDocument], release: Release) -> li
         title = " ".join(document.metadata.get("title", "").split())
         titles = tuple(dict.fromkeys(filter(None, (name, title))))
         description = release.documents[document.doc_key].description
-        shown.append(Section(DescribedDocument(document.doc_key, description), titles, ""))
+        shown.append(Section(DescribedDocument(document.doc_key, title or name, description), titles, ""))
     return shown
 
 

@@ -15,11 +15,16 @@ _MAX_TEXT_CHARACTERS = 1_200
 
 
 class Described(Protocol):
-    """What stands for itself before a judge by an id and a summary: a section, or a whole document."""
+    """What stands before a judge with an id, a title and a summary: a section, or a whole document."""
 
     @property
     def node_id(self) -> str:
         """The section's id; for a document its `doc_key`."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
         ...
 
     @property
