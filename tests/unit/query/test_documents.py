@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from pageindex_local.ids import sha256_hex
 from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.documents import choose_documents, is_abbreviation, rank_documents, score_documents
 from pageindex_local.query.fulltext import build_search_index, open_search_index
+from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from tests.sections import Section
 from tests.unit.query.indexes import HARBOUR, ORCHARD, filler, publish
 
@@ -163,6 +165,7 @@ def test_search_file_of_an_earlier_program_goes_on_without_metadata(tmp_path: Pa
     with sqlite3.connect(path) as connection:
         connection.execute("DROP TABLE document_metadata")
     connection.close()
+    path.with_name(path.name + SEAL_SUFFIX).write_bytes(seal_bytes(sha256_hex(path.read_bytes())))
     with open_search_index(store, release) as index:
         assert [document.metadata for document in index.documents.values()] == [{}]
     store, second = publish(tmp_path, {"b.pdf": FEE}, metadata={"b.pdf": {"title": "Guide to Winds"}})
