@@ -8,6 +8,7 @@ from typing import Protocol
 from pageindex_local.query.citations import make_inert
 from pageindex_local.query.evidence import Evidence
 from pageindex_local.records import Node, SectionTree
+from pageindex_local.store.lazy_rows import NodeRows
 
 PASSAGE_SHARE = 0.5  # of a leaf's evidence; the rest is its best page
 THIN_WORDS = 30  # a leaf with fewer words is described together with its parent
@@ -73,7 +74,7 @@ class FulltextScorer:
         self._tree = tree
         self._scores: dict[str, float] = {}
         scored = [
-            (PASSAGE_SHARE * share + (1 - PASSAGE_SHARE) * self._best_page(tree.nodes[leaf]), leaf)
+            (PASSAGE_SHARE * share + (1 - PASSAGE_SHARE) * self._best_page(*_place(tree, leaf)[1:]), leaf)
             for leaf, share in evidence.leaves.items()
             if leaf in tree.nodes
         ]
@@ -81,18 +82,27 @@ class FulltextScorer:
             above: str | None = leaf
             while above is not None and above not in self._scores:  # else a better leaf came by
                 self._scores[above] = score
-                above = tree.nodes[above].parent_id
+                above = _place(tree, above)[0]
 
     def score(self, sections: Sequence[Section]) -> list[float]:
         """The evidence of each subtree; 0 where there is none."""
         return [self._score(self._tree.nodes[section.node.node_id]) for section in sections]
 
     def _score(self, node: Node) -> float:
-        return max((1 - PASSAGE_SHARE) * self._best_page(node), self._scores.get(node.node_id, 0.0))
+        best_page = self._best_page(node.first_page, node.last_page)
+        return max((1 - PASSAGE_SHARE) * best_page, self._scores.get(node.node_id, 0.0))
 
-    def _best_page(self, node: Node) -> float:
-        first, last = bisect_left(self._numbers, node.first_page), bisect_right(self._numbers, node.last_page)
-        return max(self._shares[first:last], default=0.0)
+    def _best_page(self, first_page: int, last_page: int) -> float:
+        first, end = bisect_left(self._numbers, first_page), bisect_right(self._numbers, last_page)
+        return max(self._shares[first:end], default=0.0)
+
+
+def _place(tree: SectionTree, node_id: str) -> tuple[str | None, int, int]:
+    """The parent, first and last page of a node; of a stored tree without making a record of it."""
+    if isinstance(tree.nodes, NodeRows):
+        return tree.nodes.place(node_id)
+    node = tree.nodes[node_id]
+    return node.parent_id, node.first_page, node.last_page
 
 
 class NeutralScorer:

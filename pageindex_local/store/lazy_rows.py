@@ -7,8 +7,6 @@ everything gets all records made at once, which is cheaper than one by one.
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from typing import Any, overload
 
-import numpy as np
-
 from pageindex_local.errors import CorruptIndexError
 from pageindex_local.records import Node, NodeKind, Origin, SummarySource
 from pageindex_local.store.records import StoredPage
@@ -34,6 +32,8 @@ class NodeRows(Mapping[str, Node]):
     """
 
     def __init__(self, columns: Mapping[str, Any], subject: str) -> None:
+        import numpy as np  # noqa: PLC0415 - comes with the table library, which not every question needs
+
         self._columns = columns
         self._subject = subject
         self._ids: list[str] = columns["node_id"].to_pylist()
@@ -62,6 +62,12 @@ class NodeRows(Mapping[str, Node]):
     def roots(self) -> tuple[str, ...]:
         """The ids of the top-level nodes."""
         return self._below(-1)
+
+    def place(self, node_id: str) -> tuple[str | None, int, int]:
+        """The parent of a node, its first and its last page, without a record of it."""
+        row = self._rows[node_id]
+        columns = self._columns
+        return self._parents[row], columns["first_page"][row].as_py(), columns["last_page"][row].as_py()
 
     def __getitem__(self, node_id: str) -> Node:
         node = self._made.get(node_id)
