@@ -48,8 +48,8 @@ CANNOT_SCORE = "the model cannot score"
 SMALL_MODEL_PLAN = replace(FULLTEXT_PLAN, reason="a small model, not measured on this index; see `calibrate`")
 CHOICE_SHARE = 0.5  # of a capable model's choice beside full text, unless measured
 # Of a model's opinion on descriptions, unless measured. What a question says of a document's name, year and text tells
-# more: by descriptions alone the bundled model names the right one of fourteen for a third of the questions, and a tenth
-# is the largest share that costs none of them.
+# more: by descriptions alone the bundled model names the right one of fourteen for less than a third of the questions,
+# and a tenth is the largest share that costs none of them.
 DOCUMENT_SHARE = 0.1
 
 
