@@ -1,7 +1,7 @@
 """What a question costs as an index grows: one document of 100 to 100,000 nodes, and 10,000 documents of twenty.
 
     python -m tests.benchmarks.search_cost --work FOLDER [--nodes 100 1000 10000 100000] [--documents 10000]
-        [--octave] [--model NAME]
+        [--octave] [--model NAME] [--questions 20]
 
 Documents are made: every section has words of its own beside words that all share. A stand-in model that counts its
 calls takes part, so that calls and tokens are those of a real one. Indexes are written into FOLDER once, unparsed.
@@ -42,7 +42,6 @@ from tests.sections import Section
 from tests.store_samples import write_sections
 
 _FAN_OUT = 10
-_QUESTIONS = 20
 _PLAN = Plan(Strategy.FUSED, 0.3, 0.1, PATH_SHARE, "benchmark")
 
 
@@ -121,10 +120,10 @@ def real_model(name: str, stack: ExitStack) -> Asker:
     return Asker(model, settings.query, None, lambda: (model.usage.model_calls, model.usage.input_tokens))
 
 
-def made_questions(leaves: int) -> list[tuple[str, Callable[[Node], bool]]]:
+def made_questions(leaves: int, count: int) -> list[tuple[str, Callable[[Node], bool]]]:
     """Questions for sections by a word of their own, each with a test of the section found."""
     rng = random.Random(5)
-    numbers = [rng.randrange(leaves) for _ in range(_QUESTIONS)]
+    numbers = [rng.randrange(leaves) for _ in range(count)]
     return [
         (f"What does the {word(2 * n + 1)} hold with oil and pump?", lambda node, n=n: node.title == f"Item {n}")  # type: ignore[misc]
         for n in numbers
@@ -170,7 +169,7 @@ def measure(
     )
 
 
-def measure_octave(work: Path, asker: Asker) -> None:
+def measure_octave(work: Path, asker: Asker, count: int) -> None:
     """The 1,158 pages of a real manual, built once."""
     file = Path(__file__).resolve().parents[3] / "shared" / "data" / "outline-dev" / "octave.pdf"
     if not file.exists():
@@ -181,7 +180,7 @@ def measure_octave(work: Path, asker: Asker) -> None:
     if store.current() is None:
         build_collection(Scope((file,)), store, settings, None, library_builder(store, settings, None))
     release = store.require_current()
-    places = sample_sentences([store.open_document(release, key) for key in release.documents], _QUESTIONS, 5)
+    places = sample_sentences([store.open_document(release, key) for key in release.documents], count, 5)
     questions = [(place.question, lambda node, of=place: node.node_id == of.node_id) for place in places]
     measure(store, release, asker, questions, "octave.pdf")
 
@@ -193,6 +192,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--octave", action="store_true", help="also ask a real manual of 1,158 pages")
     parser.add_argument("--model", help="a model name or GGUF path, asked instead of the stand-in")
+    parser.add_argument("--questions", type=int, default=20)
     options = parser.parse_args(argv)
     with ExitStack() as stack:
         asker = real_model(options.model, stack) if options.model else stand_in()
@@ -200,7 +200,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for nodes in options.nodes:
             sections = make_sections(nodes, seed=nodes)
             store, release = open_made(options.work, f"n{nodes}", [("manual.md", sections)])
-            measure(store, release, asker, made_questions(max(nodes * 9 // 10, 1)), f"{nodes} nodes")
+            measure(store, release, asker, made_questions(max(nodes * 9 // 10, 1), options.questions), f"{nodes} nodes")
         if options.documents:
             rng = random.Random(3)
             made = [
@@ -208,9 +208,15 @@ def main(argv: Sequence[str] | None = None) -> None:
                 for n in range(options.documents)
             ]
             store, release = open_made(options.work, f"d{options.documents}", made)
-            measure(store, release, asker, made_questions(20 * options.documents), f"{options.documents} documents")
+            measure(
+                store,
+                release,
+                asker,
+                made_questions(20 * options.documents, options.questions),
+                f"{options.documents} documents",
+            )
         if options.octave:
-            measure_octave(options.work, asker)
+            measure_octave(options.work, asker, options.questions)
 
 
 if __name__ == "__main__":
