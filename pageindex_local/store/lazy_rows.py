@@ -145,10 +145,14 @@ class NodeRows(Mapping[str, Node]):
 
 
 class PageRows(Sequence[StoredPage]):
-    """The pages of a stored version in order; `columns` as for `NodeRows`. Equal to any sequence of the same pages."""
+    """The pages of a stored version in order; `columns` as for `NodeRows`. Equal to any sequence of the same pages.
+
+    `first_lines` are the numbers of their first lines.
+    """
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self._columns = columns
+        self.first_lines: list[int] = columns["first_line"].to_pylist()
         self._count = len(columns["page_number"])
         self._made: dict[int, StoredPage] = {}
         self._is_whole = False

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -14,6 +14,9 @@ from pageindex_local.records import Graft, Node, SectionTree, Span
 from pageindex_local.store import layout
 from pageindex_local.store.files import FileReader
 from pageindex_local.store.records import FORMAT_VERSION, Changes, Grafts, Manifest, StoredPage
+
+if TYPE_CHECKING:
+    from pageindex_local.store.lazy_rows import PageRows
 
 _Record = TypeVar("_Record", bound=BaseModel)
 
@@ -182,9 +185,10 @@ class StoredVersion:
     def _lines(self, span: Span, *, running: bool) -> list[tuple[int, str]]:
         start, end = span
         lines: list[tuple[int, str]] = []
-        index = max(bisect_right(self._pages, start, key=lambda page: page.first_line) - 1, 0)
-        while index < len(self._pages) and self._pages[index].first_line < end:
-            page = self._pages[index]
+        pages = self._pages
+        index = max(bisect_right(pages.first_lines, start) - 1, 0)
+        while index < len(pages) and pages.first_lines[index] < end:
+            page = pages[index]
             skipped = () if running else page.running_lines
             first = max(start - page.first_line, 0)
             texts = self._page_lines(index)[first : end - page.first_line]
@@ -216,7 +220,7 @@ class StoredVersion:
         )
 
     @cached_property
-    def _pages(self) -> Sequence[StoredPage]:
+    def _pages(self) -> "PageRows":
         from pageindex_local.store.columns import read_pages  # noqa: PLC0415 - as above
 
         return read_pages(self.read_file(layout.PAGES), subject=str(self._folder / layout.PAGES))
