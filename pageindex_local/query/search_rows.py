@@ -20,7 +20,7 @@ from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, StoredPage
 
-SEARCH_FORMAT = "1"
+SEARCH_FORMAT = "2"
 PASSAGE_WORDS = 200
 _HEAD_LINES = 4
 _TITLE_LINES = 10

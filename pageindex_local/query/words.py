@@ -19,8 +19,8 @@ _ENGLISH = """
 a about above across after again against all almost along already also although always am among an and another
 any anyone anything are around as ask asked at away based be became because become been before behind being
 below between both but by can cannot clearly come could define defined depending describe detail details
-determine did directly do does doing done down due during each either else enough etc even ever every
-everything example explain few find following for from further gave get gets give given gives go goes going
+determine did directly do does doing done down due during each either else enough even ever every
+everything explain few find following for from further gave get gets give given gives go goes going
 got had has have having he hence her here hers herself him himself his how however i if in instead into is it
 its itself just keep kind know least let like list look made mainly make makes many may me mean means mention
 might more most much must my myself near need needs neither never next no nobody none nor not nothing now of
@@ -29,10 +29,10 @@ please possible primarily provide put question answer rather really regarding re
 respond response same say says see seem seems several shall she should show showed shown shows since so some
 somebody someone something sometimes somewhat specific state stated states still such take taken tell than
 that the their theirs them themselves then there thereby therefore these they thing things this those though
-through throughout thus to together too toward towards try two type under until unless up upon us use used
+through throughout thus to together too toward towards try two under until unless up upon us use used
 useful uses using utilizing utilising various very via want wants was way we well went were what whatever when
 where whereas whereby wherever whether which while who whoever whole whom whose why will with within without
-would yes yet you your yours yourself assume assuming calculate compute address information
+would yes yet you your yours yourself assume assuming calculate compute
 """
 STOP_WORDS = frozenset(_ENGLISH.split())
 

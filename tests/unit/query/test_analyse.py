@@ -62,3 +62,9 @@ def test_analyse_question_sees_versions_and_comparisons(text: str, versions: tup
 def test_analyse_question_takes_an_abbreviation_for_no_end() -> None:
     question = analyse_question("What did the U.S. Navy pay Acme Inc. Holdings?")
     assert {word.weight for word in question.words} == {1.0}
+
+
+@pytest.mark.parametrize("name", ["/etc/opt", "the MAC address", "data type", "system information"])
+def test_analyse_words_that_name_things_stay_in_the_question(name: str) -> None:
+    asked = {word.word for word in analyse_question(f"What is {name}?").words}
+    assert set(name.strip("/").replace("/", " ").casefold().split()) - {"the"} <= asked
