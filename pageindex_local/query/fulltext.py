@@ -178,6 +178,7 @@ class SearchIndex:
         }
         self._totals: dict[str, int] = {}
         self._counts: dict[tuple[str, str, tuple[int, int]], int] = {}
+        self._bases: dict[tuple[str, str, tuple[int, int], tuple[float, ...]], dict[int, float]] = {}
 
     def close(self) -> None:
         """Close the file."""
@@ -286,7 +287,10 @@ class SearchIndex:
         query = _match(text, titles_only)
         if others:
             # BM25 of several phrases is their sum: what the others add is taken off again.
-            base = self._score(table, others, rows, weights)
+            key = table, others, rows, tuple(weights)
+            if key not in self._bases:
+                self._bases[key] = self._score(table, others, rows, weights)
+            base = self._bases[key]
             both = self._score(table, f"{query} AND ({others})", rows, weights)
             found = {row: score - base[row] for row, score in both.items()}
             count = self._count(table, query, rows)
