@@ -4,6 +4,7 @@ All possibilities are followed at once, so no pattern can hang a question as bac
 """
 
 import re
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -11,7 +12,7 @@ from functools import reduce
 MAX_INSTRUCTIONS = 1_000  # with MAX_TEXT about a second of work for the worst pattern, microseconds for usual ones
 MAX_TEXT = 2_000  # characters looked at
 _TOKEN = re.compile(
-    r"(?P<open>\((?:\?:|(?!\?)))|(?P<close>\))|(?P<bar>\|)|(?P<repeat>(?:[*+?]|\{(?:\d+,?|,)\d*\})\??)"
+    r"(?P<open>\((?:\?:|(?!\?)))|(?P<close>\))|(?P<bar>\|)|(?P<repeat>(?:[*+?]|\{(?:[0-9]+,?|,)[0-9]*\})\??)"
     r"|(?P<place>\^|\$|\\[bBAZ])|(?P<char>\\x[^\W_]{2}|\\u[^\W_]{4}|\\U[^\W_]{8}|\\N\{[^}]*\}|\\[^0-9]|\[\^?\]?(?:[^\]\\]|\\.)*\]|[^\\(])",
     re.DOTALL,
 )
@@ -66,7 +67,7 @@ def compile_pattern(source: str) -> SafePattern:
     Source: K. Thompson, Regular expression search algorithm, CACM 1968; instructions as in R. Cox's articles on it.
     """
     try:
-        re.compile(source)
+        _compiled(source)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is no regular expression ({error})") from None
     # Each open group: its finished alternatives, and the pieces of the one that is being read.
@@ -90,10 +91,16 @@ def compile_pattern(source: str) -> SafePattern:
         elif token["place"]:
             pieces.append((_Step(place=re.compile(token["place"]), to=(1,)),))
         else:
-            pieces.append((_Step(reads=re.compile(token["char"], re.IGNORECASE)),))
+            pieces.append((_Step(reads=_compiled(token["char"])),))
         position, before = token.end(), token.lastgroup or ""
     alternatives, pieces = groups[-1]
     return SafePattern(_checked(_either([*alternatives, _joined(pieces)])))
+
+
+def _compiled(source: str) -> re.Pattern[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of what classes may mean one day
+        return re.compile(source, re.IGNORECASE)
 
 
 def _joined(pieces: Iterable[_Program]) -> _Program:
@@ -102,7 +109,8 @@ def _joined(pieces: Iterable[_Program]) -> _Program:
 
 def _either(alternatives: list[_Program]) -> _Program:
     return reduce(
-        lambda rest, one: (_Step(to=(1, len(one) + 2)), *one, _Step(to=(len(rest) + 1,)), *rest), reversed(alternatives)
+        lambda rest, one: _checked((_Step(to=(1, len(one) + 2)), *one, _Step(to=(len(rest) + 1,)), *rest)),
+        reversed(alternatives),
     )
 
 

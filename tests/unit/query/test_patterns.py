@@ -56,3 +56,20 @@ def test_pattern_reads_marks_that_are_escaped_as_characters(source: str, text: s
 def test_compile_pattern_that_cannot_be_bounded_says_why(source: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         compile_pattern(source)
+
+
+def test_compile_pattern_of_very_many_alternatives_refuses_it_at_once() -> None:
+    started = time.process_time()
+    with pytest.raises(ValueError, match="too large"):
+        compile_pattern("a|" * 50_000)
+    assert time.process_time() - started < 5
+
+
+def test_pattern_reads_digits_of_other_scripts_in_braces_as_characters() -> None:
+    pattern = compile_pattern("a{٣}")
+    assert pattern.is_in("a{٣}")
+    assert not pattern.is_in("aaa")
+
+
+def test_pattern_with_a_bracket_in_a_class_warns_nobody() -> None:
+    assert compile_pattern("[[a]+").is_in("[a")  # Python warns of it, and warnings are errors here
