@@ -116,12 +116,12 @@ def build_collection(
 ) -> CollectionReport:
     """Build what changed and publish it as one release.
 
-    A document that fails is reported and its last good version stays; the others are published. One that could not be
-    read is noted (`unreadable`), and reported again without another try while its bytes and the settings stay. Where
-    nothing changed, no release is made and neither the model nor a parser is started. A version that an interrupted
-    build wrote, and that today's source and settings would give again, is published as it is. `bulk_builder` builds in
-    place of `builder` where there are more than `MANY_DOCUMENTS` to build. `parser` reads new PDF files that may be
-    old ones under another name.
+    A document that fails is reported and its last good version stays, under its old name where it has a new one; the
+    others are published. One that could not be read is noted (`unreadable`), and reported again without another try
+    while its bytes and the settings stay. Where nothing changed, no release is made and neither the model nor a parser
+    is started. A version that an interrupted build wrote, and that today's source and settings would give again, is
+    published as it is. `bulk_builder` builds in place of `builder` where there are more than `MANY_DOCUMENTS` to build.
+    `parser` reads new PDF files that may be old ones under another name.
 
     Raises:
         SourceError: an input is missing, or there is no document at all.
@@ -150,7 +150,10 @@ def build_collection(
     failed, read = [], []
     done = 0
     renamed_away = cache(lambda: find_renamed_away(store))
-    for entry in planned:
+    waiting: dict[str, str] = {}  # documents that stay under this name, because under that one they cannot be built
+    for entry in sorted(planned, key=lambda entry: entry.action is Action.REMOVE):
+        if entry.doc_id in waiting:
+            entry = entry.keep_for(waiting[entry.doc_id])  # noqa: PLW2901 - what the plan would have said
         if entry.is_change and entry.source is not None:
             done += 1
             progress.enter_document(entry.doc_id, done, work)
@@ -159,6 +162,8 @@ def build_collection(
         reports.append(report)
         if report.is_changed:
             changes[entry.doc_key] = ref
+        if report.error is not None and entry.renamed_from is not None:
+            waiting[entry.renamed_from.doc_id] = entry.doc_id
         if entry.source is not None and report.error is not None:
             failed.append((entry.source, report.error))
         elif entry.source is not None:
@@ -171,6 +176,7 @@ def build_collection(
         progress.start("updating the full-text index", None)
         build_search_index(store, release)
         progress.finish()
+    reports.sort(key=lambda report: report.doc_id)
     return CollectionReport(
         None if release is None else release.name, release != current, tuple(reports), time.monotonic() - started
     )
@@ -194,7 +200,7 @@ def _build_planned(
         nodes_reused=0 if old is None else old.nodes,
     )
     if entry.action is Action.KEEP:
-        return kept, None
+        return replace(kept, warnings=() if entry.source is not None else (entry.reason,)), None
     if entry.action is Action.REMOVE:
         return DocumentReport(entry.doc_id, entry.action), None
     if entry.source is None:

@@ -1,7 +1,7 @@
 """Sources and the live release in, what a build would do and cost out, document by document. Changes nothing."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -62,7 +62,8 @@ class PlannedDocument:
     """What is to be done about one document and why. `source` is there for ADD and REBUILD, `error` for FAIL.
 
     `renamed_from` is the release's entry of a document that is gone and that this new one goes on with. `is_known` says
-    of a failure that an earlier build met it with the same bytes and settings: this one does not read them again.
+    of a failure that an earlier build met it with the same bytes and settings: this one does not read them again. KEEP
+    without a source is a document that is gone, while the one that goes on with it cannot be built.
     """
 
     doc_id: str
@@ -81,6 +82,10 @@ class PlannedDocument:
         old = self.renamed_from
         before = None if old is None else (make_doc_key(old.doc_id), old.version_id)
         return BuildJob(self.source, store.next_version_id(self.doc_key), self.parent_version, before)
+
+    def keep_for(self, new_name: str) -> "PlannedDocument":
+        """Of a REMOVE: the document stays, because under its new name it cannot be built yet."""
+        return replace(self, action=Action.KEEP, reason=f"stays until {new_name}, as it is called now, can be built")
 
     @property
     def is_change(self) -> bool:
@@ -119,9 +124,13 @@ def plan_collection(
         )
     progress.start("comparing sources", len(files))
     planned = []
+    failing: dict[str, PageindexError] = {}
     for file in files:
         entry = _plan_document(file, current, settings, fingerprint, force=scope.force)
-        planned.append(_fail_again(entry, scope, unreadable, is_build=is_build))
+        error = _known_error(entry, scope, unreadable, is_build=is_build)
+        if error is not None:
+            failing[entry.doc_key] = error
+        planned.append(entry)
         progress.advance()
     progress.finish()
     if current is not None and not scope.keep_missing and scope.is_whole:
@@ -132,24 +141,39 @@ def plan_collection(
             if doc_key not in there
         ]
         if store is not None:
-            planned = _link_renamed(planned, current, store, settings, parser)
-    return sorted(planned, key=lambda entry: entry.doc_id)
+            planned = _link_renamed(planned, failing.keys(), current, store, settings, parser)
+    return sorted(_fail_again(planned, failing), key=lambda entry: entry.doc_id)
 
 
-def _fail_again(entry: PlannedDocument, scope: Scope, unreadable: Unreadable, *, is_build: bool) -> PlannedDocument:
-    """The same work, or a failure where an earlier build met one that another try would meet again."""
+def _known_error(
+    entry: PlannedDocument, scope: Scope, unreadable: Unreadable, *, is_build: bool
+) -> PageindexError | None:
+    """The error that an earlier build met and that another try would meet again."""
     if entry.source is None or not entry.is_change or scope.force:
-        return entry
+        return None
     error = unreadable.find(entry.source)
-    if error is None or (isinstance(error, EncryptedSourceError) and scope.has_passwords):
-        return entry
-    if isinstance(error, SourceLimitError) and is_build:
-        return entry
-    return replace(entry, action=Action.FAIL, reason=UNCHANGED, source=None, error=error, is_known=True)
+    if isinstance(error, EncryptedSourceError) and scope.has_passwords:
+        return None
+    return None if isinstance(error, SourceLimitError) and is_build else error
+
+
+def _fail_again(planned: list[PlannedDocument], failing: Mapping[str, PageindexError]) -> list[PlannedDocument]:
+    """The same work without a try of documents that fail again; what they go on with stays."""
+    waiting = {e.renamed_from.doc_id: e.doc_id for e in planned if e.doc_key in failing and e.renamed_from is not None}
+    result = []
+    for entry in planned:
+        if entry.doc_key in failing:
+            error = failing[entry.doc_key]
+            failed = replace(entry, action=Action.FAIL, reason=UNCHANGED, source=None, error=error, is_known=True)
+            result.append(failed)
+        else:
+            result.append(entry.keep_for(waiting[entry.doc_id]) if entry.doc_id in waiting else entry)
+    return result
 
 
 def _link_renamed(
     planned: list[PlannedDocument],
+    failing: Collection[str],
     current: Release,
     store: IndexStore,
     settings: ParseSettings,
@@ -157,7 +181,7 @@ def _link_renamed(
 ) -> list[PlannedDocument]:
     added = {e.doc_key: e.source for e in planned if e.action is Action.ADD and e.source is not None}
     gone = {entry.doc_key: current.documents[entry.doc_key] for entry in planned if entry.action is Action.REMOVE}
-    renames = find_renames(added, gone, store, settings, parser) if added and gone else {}
+    renames = find_renames(added, gone, store, settings, parser, unread=failing) if added and gone else {}
     new_ids = {old: added[new].doc_id for new, old in renames.items()}
     result = []
     for entry in planned:

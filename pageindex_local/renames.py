@@ -5,7 +5,7 @@ sections are matched one by one all the same, and what is unlike gets new ids.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 
@@ -33,15 +33,18 @@ def find_renames(
     store: IndexStore,
     settings: ParseSettings,
     parser: ParserProcess | None = None,
+    *,
+    unread: Collection[str] = (),
 ) -> dict[str, str]:
     """New document key -> old document key, each at most once. Deterministic.
 
     First equal contents, with the same file name where several have them, else in order of their ids; then texts and
     Markdown files, and last PDF files, that share most of their words. For that a new PDF file is parsed, by `parser`,
-    once more than to build it. Where more is new and gone than can be compared, PDF files have to be equal.
+    once more than to build it; those of `unread` are compared by their bytes alone. Where more is new and gone than can
+    be compared, PDF files have to be equal.
     """
     pairs = _same_bytes(added, gone)
-    free_new = {key: source for key, source in added.items() if key not in pairs}
+    free_new = {key: source for key, source in added.items() if key not in pairs and key not in unread}
     free_old = {key: entry for key, entry in gone.items() if key not in pairs.values()}
     with nullcontext(parser) if parser is not None else ParserProcess() as reader:
         rest = _Texts(free_new, free_old, store, settings, reader)

@@ -39,14 +39,16 @@ class PlannedNames:
 def names_of(planned: Sequence[PlannedDocument]) -> PlannedNames:
     """What a plan says of new documents and of those that are gone."""
     added = [entry for entry in planned if entry.action is Action.ADD]
+    former = {
+        entry.doc_key: (make_doc_key(entry.renamed_from.doc_id), entry.renamed_from.version_id)
+        for entry in planned  # also one that cannot be read: while it cannot, the old one stays
+        if entry.renamed_from
+    }
+    removed = {entry.doc_key for entry in planned if entry.action is Action.REMOVE}
     return PlannedNames(
-        frozenset(entry.doc_key for entry in planned if entry.action is Action.REMOVE),
+        frozenset(removed | {old for old, _ in former.values()}),
         {entry.doc_key: entry.source.sha256 for entry in added if entry.source},
-        {
-            entry.doc_key: (make_doc_key(entry.renamed_from.doc_id), entry.renamed_from.version_id)
-            for entry in added
-            if entry.renamed_from
-        },
+        former,
     )
 
 

@@ -88,7 +88,7 @@ def plan_workspace(workspace: Workspace) -> tuple[list[PlannedDocument], str, st
     """What there is to do, the fingerprint of today's builds, and the name of the current release."""
     current = workspace.store.current()
     planned = workspace.plan()
-    if any(entry.action is Action.REMOVE for entry in planned):
+    if any(entry.action is Action.REMOVE or entry.renamed_from is not None for entry in planned):
         write_names(workspace.names_file, names_of(planned))  # the runs need not find them again
     return planned, workspace.fingerprint().with_model, "none" if current is None else current.name
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pageindex_local.collection import CollectionReport, build_collection, library_builder
+from pageindex_local.build import BuildJob
+from pageindex_local.collection import BuiltVersion, CollectionReport, build_collection, library_builder
+from pageindex_local.errors import ModelError, NoTextError
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import open_lazily
 from pageindex_local.planning import Action, Scope
@@ -94,6 +96,45 @@ def test_moved_and_edited_document_costs_the_edited_section(collection: Collecti
     assert new.renamed_from == "tides.md"
     assert collection.ids("tide-tables.md") == before
     assert 1 <= new.usage.model_calls <= SETTINGS.summary.attempts
+
+
+def test_moved_document_that_fails_stays_under_its_old_name_until_it_is_built(collection: Collection) -> None:
+    before = collection.ids("tides.md")
+    collection.move("tides.md", "sea/tide-tables.md")
+    collection.write("winds.md", text("gales"))
+    library = library_builder(collection.store, SETTINGS, None)
+
+    def build(job: BuildJob) -> BuiltVersion:
+        if job.renamed_from is not None:
+            raise ModelError("is busy", subject=job.source.doc_id)
+        return library(job)
+
+    report = build_collection(Scope((collection.folder,)), collection.store, SETTINGS, None, build)
+    entries = {entry.doc_id: entry for entry in report.documents}
+    assert report.is_new_release  # for the other document
+    assert not entries["tides.md"].is_changed
+    assert entries["tides.md"].warnings == ("stays until sea/tide-tables.md, as it is called now, can be built",)
+    assert collection.ids("tides.md") == before
+    collection.build()
+    assert collection.ids("sea/tide-tables.md") == before
+    assert make_doc_key("tides.md") not in collection.store.require_current().documents
+
+
+def test_moved_document_that_cannot_be_read_any_more_stays_without_another_try(collection: Collection) -> None:
+    before = collection.ids("tides.md")
+    collection.move("tides.md", "sea/tide-tables.md")
+    asked: list[str] = []
+
+    def build(job: BuildJob) -> BuiltVersion:
+        asked.append(job.source.doc_id)
+        raise NoTextError("has no text any more", subject=job.source.doc_id)
+
+    for _ in range(2):
+        report = build_collection(Scope((collection.folder,)), collection.store, SETTINGS, None, build)
+        assert not report.is_new_release
+        assert "sea/tide-tables.md" in [entry.doc_id for entry in report.documents if entry.error]
+    assert asked.count("sea/tide-tables.md") == 1
+    assert collection.ids("tides.md") == before
 
 
 def test_old_citations_resolve_to_the_new_name(collection: Collection) -> None:
