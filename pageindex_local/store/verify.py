@@ -27,6 +27,7 @@ from pageindex_local.store.layout import (
 )
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release
+from pageindex_local.store.search_copies import CALIBRATION_SUFFIX
 from pageindex_local.tree.validate import validate_tree
 
 
@@ -197,7 +198,10 @@ def _find_unpinned(store: IndexStore, found: _Findings) -> None:
 
 
 def _check_search(store: IndexStore, found: _Findings) -> None:
-    """Full-text files against the hash written beside them; one without is only mentioned, it can be built anew."""
+    """Derived files against the hash written beside them; one without is only mentioned, it can be made anew.
+
+    Those that a publisher drops or replaces at this moment are passed over.
+    """
     files, folder = store.files, store.layout.search
     names_there = set(files.list_names(folder))
     for name in sorted(names_there):
@@ -208,11 +212,19 @@ def _check_search(store: IndexStore, found: _Findings) -> None:
         if name + SEAL_SUFFIX not in names_there:
             found.leftovers.append(str(folder / name))
             continue
-        data = files.read_bytes(folder / name)
+        try:
+            seal = files.read_bytes(folder / (name + SEAL_SUFFIX))
+            data = files.read_bytes(folder / name)
+            is_damaged = seal != seal_bytes(sha256_hex(data)) and seal == files.read_bytes(
+                folder / (name + SEAL_SUFFIX)
+            )
+        except FileNotFoundError:
+            continue
         found.files += 1
         found.size_bytes += len(data)
-        if files.read_bytes(folder / (name + SEAL_SUFFIX)) != seal_bytes(sha256_hex(data)):
-            found.add(folder / name, "is not what was written. Delete it: the next question builds it anew.")
+        if is_damaged:
+            anew = "`calibrate` measures" if name.endswith(CALIBRATION_SUFFIX) else "the next question builds"
+            found.add(folder / name, f"is not what was written. Delete it: {anew} it anew.")
 
 
 def _check_version(

@@ -7,6 +7,7 @@ import pytest
 
 from pageindex_local.ids import make_doc_key, sha256_hex
 from pageindex_local.query.fulltext import build_search_index, open_search_index
+from pageindex_local.store.disk import LocalFiles
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import canonical_json
 from pageindex_local.store.records import FORMAT_VERSION, Pointer
@@ -125,3 +126,20 @@ def test_verify_search_file_without_a_seal_is_a_leftover(store: IndexStore) -> N
 
     assert report.is_clean
     assert report.leftovers == (str(path),)
+
+
+@pytest.mark.parametrize("dropped", [".sqlite", ".sha256"])
+def test_verify_beside_a_publisher_that_drops_old_search_files_passes_them_over(
+    tmp_path: Path, store: IndexStore, dropped: str
+) -> None:
+    build_search_index(store, store.require_current())
+
+    class Dropping(LocalFiles):
+        def list_names(self, folder: Path) -> list[str]:
+            names = super().list_names(folder)
+            for name in names:
+                if name.endswith(dropped):
+                    (folder / name).unlink()
+            return names
+
+    assert verify_index(IndexStore(tmp_path, "main", store.settings, Dropping())).is_clean
