@@ -38,10 +38,14 @@ _NAME = re.compile(r"(?<![\w.])(?:[A-Z0-9][\w&]*[A-Za-z&][\w&]*|[A-Z])(?:[ ](?:&
 
 @dataclass(frozen=True, slots=True)
 class QuestionWord:
-    """One word of the question as indexed, and its weight (the first sentence that asks counts 1, the rest less)."""
+    """One word of the question as indexed, and its weight (the first sentence that asks counts 1, the rest less).
+
+    `is_guess` marks a word that stands for another one, which occurs nowhere: finding it is no evidence.
+    """
 
     word: str
     weight: float
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)

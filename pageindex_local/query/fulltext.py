@@ -17,7 +17,7 @@ from typing import Any
 
 from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_rows import search_state, write_search_file
-from pageindex_local.query.spelling import find_similar_word, holds_word
+from pageindex_local.query.spelling import find_near_word, find_other_spelling, holds_word
 from pageindex_local.query.words import quote_word
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
@@ -243,9 +243,13 @@ class SearchIndex:
         """Whether a word occurs anywhere in the release."""
         return holds_word(self._connection, word)
 
-    def similar_word(self, word: str) -> str | None:
-        """What a word that occurs nowhere was likely meant to be (see `spelling`)."""
-        return find_similar_word(self._connection, word)
+    def other_spelling(self, word: str) -> str | None:
+        """How the release spells a word that occurs nowhere (see `spelling`)."""
+        return find_other_spelling(self._connection, word)
+
+    def near_word(self, word: str) -> str | None:
+        """What a word that occurs nowhere may have been meant to be (see `spelling`)."""
+        return find_near_word(self._connection, word)
 
     def best_passages(self, wanted: Sequence[str], limit: int) -> list[tuple[int, float]]:
         """The best passages of the whole release for any of the words and phrases: row and BM25 (higher is better)."""

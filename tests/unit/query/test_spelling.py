@@ -43,6 +43,53 @@ def test_correct_spelling_leaves_words_that_exist_or_resemble_none(tmp_path: Pat
         assert correct_spelling(analysed, index) == (analysed, [])
 
 
+PRINTED = Section(
+    "words",
+    "Words",
+    [
+        "She calls the policy of this generation a general and literal one.",
+        "Operating systems keep redundant copies here, filed by their plan.",
+        *filler("copies"),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which shoes?",  # `oe` is no spelling of `e` at the end of a plural
+        "Which heroes?",
+        "Which genre?",  # `gener` is the stem of general, but no word
+        "How many litres?",  # nor does who writes `literal` write of liters
+        "What filling?",
+        "Which refund?",  # one letter from the stem of redundant, not from the word
+        "Which opera?",
+    ],
+)
+def test_correct_spelling_takes_no_word_that_is_not_printed_so(tmp_path: Path, question: str) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": [*HARBOUR, PRINTED]})
+    analysed = analyse_question(question)
+    with open_search_index(store, release) as index:
+        assert correct_spelling(analysed, index) == (analysed, [])
+
+
+def test_retrieve_of_another_word_that_a_slip_makes_of_it_finds_it_but_no_evidence(tmp_path: Path) -> None:
+    store, _ = publish(tmp_path, {"harbour.pdf": [*HARBOUR, PRINTED]})
+    asked = retrieve("Who calls the police?", store, settings=SETTINGS)
+    meant = retrieve("Who calls the policy?", store, settings=SETTINGS)
+    assert asked.notices == ('"police" occurs nowhere; "policy" was searched.',)
+    assert asked.pages[0].page_number == meant.pages[0].page_number
+    assert asked.abstained
+    assert not meant.abstained
+
+
+def test_retrieve_of_another_spelling_of_a_word_counts_as_the_word(tmp_path: Path) -> None:
+    store, _ = publish(tmp_path, {"harbour.pdf": [*HARBOUR, AMERICAN]})
+    asked = retrieve("Which colour shows the category?", store, settings=SETTINGS)
+    meant = retrieve("Which color shows the category?", store, settings=SETTINGS)
+    assert asked.evidence == meant.evidence == 1.0
+
+
 def test_correct_spelling_asks_about_names_and_keeps_them(tmp_path: Path) -> None:
     verizon = Section("v", "Verizon", ["The boats of Verizon lie at the northern quay.", *filler("quay")])
     store, release = publish(tmp_path, {"harbour.pdf": [*HARBOUR, verizon]})
