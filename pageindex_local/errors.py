@@ -5,6 +5,7 @@
     |- SourceError                     3   a document that cannot be read
     |  |- UnsupportedSourceError           not a PDF, Markdown or text file
     |  |- DamagedSourceError               cannot be opened or parsed
+    |  |  `- ParserCrashError                 the parser died of it, or of a broken installation
     |  |- EncryptedSourceError             needs a password
     |  |- EmptySourceError                 nothing in it: zero bytes, zero pages
     |  |- NoTextError                      pages, but no text layer: a scan without OCR
@@ -75,6 +76,10 @@ class UnsupportedSourceError(SourceError):
 
 class DamagedSourceError(SourceError):
     """The file cannot be opened or parsed."""
+
+
+class ParserCrashError(DamagedSourceError):
+    """The parser died: of the file, or of the installation."""
 
 
 class EncryptedSourceError(SourceError):

@@ -8,7 +8,13 @@ from enum import StrEnum
 from pathlib import Path
 
 from pageindex_local.build import BuildJob, Fingerprint, build_document
-from pageindex_local.errors import EmptySourceError, EncryptedSourceError, PageindexError, SourceLimitError
+from pageindex_local.errors import (
+    EmptySourceError,
+    EncryptedSourceError,
+    PageindexError,
+    ParserCrashError,
+    SourceLimitError,
+)
 from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.fakes import ExtractiveModel
 from pageindex_local.llm.lazy import LazyModel, guess_strength
@@ -24,6 +30,7 @@ from pageindex_local.store.records import Release, ReleaseEntry, VersionDraft
 from pageindex_local.unreadable import UNCHANGED, Unreadable
 
 _NOTHING_KNOWN = Unreadable()
+_OF_THE_MOMENT = SourceLimitError, ParserCrashError  # a busy machine or a broken installation may have been the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +115,9 @@ def plan_collection(
     """What a build would do, document by document in order of `doc_id`. Reads and hashes every source.
 
     With a `store`, new documents are compared with those that are gone, to find the renamed ones; `parser` reads the
-    PDF files among them. `unreadable` is what
-    earlier builds could not read: it fails again. But where the reason was a limit of time, memory or size, which may
-    have been a matter of the moment, a build (`is_build`) tries again.
+    PDF files among them. `unreadable` is what earlier builds could not read: it fails again. But where the reason was a
+    limit of time, memory or size, or a crash of the parser, which may have been a matter of the moment, a build
+    (`is_build`) tries again.
 
     Raises:
         SourceError: an input is missing, or no document was found at all (nothing is removed then).
@@ -154,7 +161,7 @@ def _known_error(
     error = unreadable.find(entry.source)
     if isinstance(error, EncryptedSourceError) and scope.has_passwords:
         return None
-    return None if isinstance(error, SourceLimitError) and is_build else error
+    return None if isinstance(error, _OF_THE_MOMENT) and is_build else error
 
 
 def _fail_again(planned: list[PlannedDocument], failing: Mapping[str, PageindexError]) -> list[PlannedDocument]:

@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from pageindex_local import __version__
 from pageindex_local.build import ALGORITHM_VERSION
-from pageindex_local.errors import PageindexError, SourceError, StoreError
+from pageindex_local.errors import PageindexError, ParserCrashError, SourceError, StoreError
 from pageindex_local.ids import hash_parts
 from pageindex_local.parsing.sources import read_source
-from pageindex_local.records import MediaType, Source
+from pageindex_local.records import Source
 from pageindex_local.settings import ParseSettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import canonical_json
@@ -24,7 +24,9 @@ from pageindex_local.store.layout import canonical_json
 UNCHANGED = "could not be read before, and has not changed since"
 NOT_TRIED = f"{UNCHANGED}: not tried again (--force does)"
 _MOST = 10_000  # entries that are kept, the newest ones
-_KINDS = {kind.__name__: kind for kind in SourceError.__subclasses__()}
+_KINDS: dict[str, type[SourceError]] = {
+    kind.__name__: kind for kind in (*SourceError.__subclasses__(), ParserCrashError)
+}
 
 
 class _Entry(BaseModel):
@@ -33,7 +35,6 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     doc_id: str
-    media_type: MediaType
     settings_hash: str
     kind: str
     problem: str
@@ -51,7 +52,7 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """What earlier builds could not read, by the hash of its bytes; `data` are the bytes of the file."""
+    """What earlier builds could not read, by its bytes and type; `data` are the bytes of the file."""
 
     settings_hash: str = ""
     entries: Mapping[str, _Entry] = field(default_factory=dict)
@@ -59,8 +60,8 @@ class Unreadable:
 
     def find(self, source: Source) -> SourceError | None:
         """The error that these bytes gave under today's settings and program."""
-        entry = self.entries.get(source.sha256)
-        if entry is None or (entry.media_type, entry.settings_hash) != (source.media_type, self.settings_hash):
+        entry = self.entries.get(_key(source))
+        if entry is None or entry.settings_hash != self.settings_hash:
             return None
         return _KINDS[entry.kind](entry.problem, subject=source.doc_id, next_step=entry.next_step)
 
@@ -92,14 +93,13 @@ def remember_unreadable(
     that may not be opened, or that changed meanwhile. Nothing depends on the file, so a medium that refuses it stops no
     build.
     """
-    done = {source.sha256 for source in read}
-    entries = {sha256: entry for sha256, entry in known.entries.items() if sha256 not in done}
+    done = {_key(source) for source in read}
+    entries = {key: entry for key, entry in known.entries.items() if key not in done}
     for source, error in failed:
         if type(error).__name__ in _KINDS and _is_unchanged(source, settings):
-            entries.pop(source.sha256, None)
-            entries[source.sha256] = _Entry(
+            entries.pop(_key(source), None)
+            entries[_key(source)] = _Entry(
                 doc_id=source.doc_id,
-                media_type=source.media_type,
                 settings_hash=known.settings_hash,
                 kind=type(error).__name__,
                 problem=error.problem,
@@ -111,6 +111,11 @@ def remember_unreadable(
     with suppress(OSError, StoreError):
         store.files.make_folders(store.layout.work)
         store.files.replace_file(_path(store), canonical_json(listed.model_dump(mode="json")), known.data)
+
+
+def _key(source: Source) -> str:
+    """Content and how it is read: equal bytes may be fit for one type and not for another."""
+    return f"{source.sha256} {source.media_type.value}"
 
 
 def _path(store: IndexStore) -> Path:

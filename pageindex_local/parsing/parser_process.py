@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from pageindex_local.errors import DamagedSourceError, EncryptedSourceError, SourceError, SourceLimitError
+from pageindex_local.errors import EncryptedSourceError, ParserCrashError, SourceError, SourceLimitError
 from pageindex_local.parsing.assemble import assemble_document
 from pageindex_local.parsing.page_records import End, Head, PageRecord
 from pageindex_local.parsing.wire import Request, decode_record, encode_request
@@ -56,7 +56,7 @@ class ParserProcess:
 
         Raises:
             SourceError: what the child raised; `SourceLimitError` where it took too long or too much memory, and
-                `DamagedSourceError` where it crashed.
+                `ParserCrashError` where it crashed.
         """
         candidates: Sequence[str | None] = [password] if password is not None else self._passwords or [None]
         for candidate in candidates[:-1]:
@@ -174,7 +174,7 @@ class ParserProcess:
             what = f"the PDF library crashed {where} ({name})."
         else:
             what = f"the parser ended {where} with code {code}{f' ({message})' if message else ''}."
-        return DamagedSourceError(
+        return ParserCrashError(
             what, subject=subject, next_step="Open it in a viewer and save it again, or get a fresh copy."
         )
 

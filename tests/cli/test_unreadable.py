@@ -117,6 +117,30 @@ def test_limit_of_the_moment_is_no_change_but_tried_again_by_a_build(
     assert len(tried) == 1
 
 
+def test_crash_of_the_parser_is_no_change_but_tried_again_by_a_build(
+    build: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be the installation that is broken, and be mended before the next build."""
+    pdf = new_document(1)
+    write(pdf[0], 72, 100, "The lock opens at noon.")
+    save(pdf, folder, "lock.pdf")
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            "pageindex_local.parsing.parser_process._bootstrap", lambda: "raise ImportError('no PDF library here')"
+        )
+        assert build().code == BAD
+        assert build("--check").code == BAD
+    assert build().code == 0
+
+
+def test_equal_bytes_as_markdown_and_as_text_are_both_remembered(build: Runner, folder: Path) -> None:
+    for name in ("blank.md", "blank.txt"):
+        (folder / name).write_text(" \n", encoding="utf-8")
+    for _ in range(2):
+        assert build().code == BAD
+        assert build("--check").code == BAD
+
+
 @pytest.mark.usefixtures("scan")
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"format_version": 1, "documents": {"x": 3}}'])
 def test_memory_that_is_damaged_or_gone_only_costs_another_try(build: Runner, index: Path, damage: bytes) -> None:
