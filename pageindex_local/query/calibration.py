@@ -115,13 +115,16 @@ def write_calibration(store: IndexStore, release: Release, measured: ModelMeasur
     )
     data = canonical_json(calibration.model_dump(mode="json"))
     path = store.layout.search / calibration_name(release.name)
+    seal = path.with_name(path.name + SEAL_SUFFIX)
     store.files.make_folders(store.layout.search)
-    for target, content in ((path, data), (path.with_name(path.name + SEAL_SUFFIX), seal_bytes(sha256_hex(data)))):
-        try:
-            expected: bytes | None = store.files.read_bytes(target)
-        except FileNotFoundError:
-            expected = None
-        store.files.replace_file(target, content, expected)
+    store.files.remove(seal)  # a crash may leave a file without a seal, never with the seal of another
+    store.files.settle(store.layout.search)
+    try:
+        expected: bytes | None = store.files.read_bytes(path)
+    except FileNotFoundError:
+        expected = None
+    store.files.replace_file(path, data, expected)
+    store.files.replace_file(seal, seal_bytes(sha256_hex(data)), None)
     return calibration
 
 

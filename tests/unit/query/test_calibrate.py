@@ -19,6 +19,7 @@ from pageindex_local.query.calibration import (
 from pageindex_local.query.navigability import measure_navigability
 from pageindex_local.query.strategies import Strategy
 from pageindex_local.settings import read_settings
+from pageindex_local.store.disk import LocalFiles
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.layout import SEAL_SUFFIX, canonical_json, seal_bytes
 from pageindex_local.store.verify import verify_index
@@ -88,6 +89,31 @@ def test_choose_plan_says_that_what_was_measured_is_of_another_model(tmp_path: P
         ("elder", True),
         (measured.model_name, True),
     }
+
+
+def test_write_calibration_again_that_dies_halfway_leaves_no_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    model = FunctionModel(lambda request: "", score_with=helpful)
+    measured = measure_model(store, release, model, SETTINGS, samples=5, seed=1)
+    write_calibration(store, release, measured)
+    replace = LocalFiles.replace_file
+
+    def die_before_the_seal(files: LocalFiles, path: Path, data: bytes, expected: bytes | None) -> None:
+        if path.name.endswith(SEAL_SUFFIX):
+            raise KeyboardInterrupt
+        replace(files, path, data, expected)
+
+    other = measured.model_copy(update={"samples": 4})
+    with monkeypatch.context() as dying:
+        dying.setattr(LocalFiles, "replace_file", die_before_the_seal)
+        with pytest.raises(KeyboardInterrupt):
+            write_calibration(store, release, other)
+    assert verify_index(store).is_clean
+    assert read_calibration(store, release.name) is None
+    write_calibration(store, release, measured)
+    assert find_measurement(store, release, model.describe().fingerprint) == (measured, release.name)
 
 
 def test_read_calibration_of_a_file_without_documents_counts_them_as_none(tmp_path: Path) -> None:
