@@ -20,7 +20,7 @@ _ITEM = re.compile(r"(?:[•◦▪‣·*\u2013\u2014-]|\(?(?:\d{1,2}|[a-z]|[ivx]
 _HEADING_WORDS = 14
 _LABEL_WORDS = 6
 _LABEL_MOST = 12  # words of a line between the rows of a table
-_TABLE_RULE = re.compile(r"\|\s*:?-{3,}|:?-{3,}:?\s*\|")
+_TABLE_RULE = re.compile(r"(?=.*\|)\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
 _OPEN_ENDS = (",", " and", " or", " of", " to")  # of a line that the next one goes on with
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _TERMINAL = (".", "?", "!", "。", "？", "！", ".)", ".”", '."', ":", ";")
@@ -72,6 +72,7 @@ def iter_segments(
     run: list[tuple[int, str]] = []
     block = 0
     columns = caption = ""
+    in_markdown = False
 
     def close() -> None:
         pieces.extend(_sentences(page_number, run, block))
@@ -84,16 +85,17 @@ def iter_segments(
         goes_on = bool(run) and before.endswith(_OPEN_ENDS)
         if line.begins or (is_list_item(text) and not goes_on):
             close()
-        if number in headings or ((not run or ends_sentence(before)) and _is_heading(text, before, after, width)):
+        may_head = not line.is_tabular and (not run or ends_sentence(before))
+        if number in headings or (may_head and _is_heading(text, before, after, width)):
             close()
             block += 1
             columns = ""
         elif line.is_code:
             pieces.append(Segment(page_number, text, number, number, block, is_code=True))
-        elif _is_tabular(text) and not goes_on:
+        elif (line.is_tabular or _is_tabular(text)) and not goes_on:
             close()
-            is_head = line.heads or _heads_columns(text)
-            columns = f"{caption} {text}".strip() if is_head else columns
+            columns, is_head = _read_heads(line, caption, columns if line.is_tabular is in_markdown else "")
+            in_markdown = line.is_tabular
             above = "" if is_head else columns
             kind = {"is_row": not is_head, "is_label": is_head}
             pieces.append(Segment(page_number, text, number, number, block, **kind, columns=above))
@@ -103,7 +105,8 @@ def iter_segments(
             caption = text
             continue
         else:
-            columns = columns if len(text.split()) <= _LABEL_MOST else ""  # the table is over
+            if len(text.split()) > _LABEL_MOST or (line.is_apart and not text.endswith(":")):
+                columns = ""  # the table is over
             run.append((number, text))
             if _ends_block(text, after, width):
                 close()
@@ -119,36 +122,50 @@ def iter_segments(
         yield replace(piece, is_whole=not cut, is_sentence=ends, is_label=piece.is_label or is_label)
 
 
+def _read_heads(line: "_Line", caption: str, columns: str) -> tuple[str, bool]:
+    """What heads the columns from a line of a table on, and whether it is that line."""
+    if line.heads or (not line.is_tabular and _heads_columns(line.text)):
+        return f"{caption} {line.text}".strip(), True
+    return columns, False
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     """A line with letters or digits. `begins` says that a blank line, a rule or code stands before it.
 
-    `heads` marks the first line of a table in Markdown.
+    `is_apart` is it where the line before is empty: in print, lone signs of currencies stand within tables.
+    `is_tabular` marks lines of a table in Markdown, and `heads` the first of them.
     """
 
     number: int
     text: str
     begins: bool
     is_code: bool
+    is_apart: bool
+    is_tabular: bool = False
     heads: bool = False
 
 
 def _read_lines(lines: Sequence[tuple[int, str]]) -> list[_Line]:
     """Lines that say something; fences and indented lines behind a blank one are code, as Markdown has it."""
     found: list[_Line] = []
-    is_fenced = was_code = False
+    is_fenced = was_code = in_table = was_empty = False
     was_blank = begins = True
     for number, raw in lines:
         text = make_inert(raw)
         if not any(char.isalnum() for char in text) or _FENCE.match(raw):
             is_fenced ^= bool(_FENCE.match(raw))
-            if found and _TABLE_RULE.match(text):
-                found[-1] = replace(found[-1], heads=True)
+            if not was_blank and not in_table and "|" in found[-1].text and _TABLE_RULE.fullmatch(text):
+                found[-1] = replace(found[-1], is_tabular=True, heads=True)
+                in_table = True
+            in_table = in_table and "|" in text
             was_blank = begins = True
+            was_empty |= not text
             continue
         is_code = is_fenced or (raw.startswith(("    ", "\t")) and (was_blank or was_code))
-        found.append(_Line(number, text, begins or was_code or is_code, is_code))
-        was_code, was_blank, begins = is_code, False, False
+        in_table = in_table and "|" in text and not is_code
+        found.append(_Line(number, text, begins or was_code or is_code, is_code, was_empty, in_table))
+        was_code, was_blank, begins, was_empty = is_code, False, False, False
     return found
 
 

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,3 +124,48 @@ def test_iter_segments_takes_figures_within_a_sentence_for_no_row() -> None:
         "as a sum.",
     ]
     assert [segment.text for segment in iter_segments(1, list(enumerate(lines)))] == [" ".join(lines)]
+
+
+def _columns(text: str) -> dict[str, str]:
+    segments = iter_segments(1, list(enumerate(text.split("\n"))))
+    return {segment.text: segment.columns for segment in segments if segment.is_row}
+
+
+FEES = "| Name | Fee |\n|---|---|\n| Mooring | 45 |\n"
+
+
+def test_iter_segments_of_markdown_gives_no_row_the_heads_of_a_table_that_ended() -> None:
+    text = f"{FEES}\nSee below.\n\n| Port | Depth |\n| Kiel | 12 |\n\nTotal 20 30"
+    assert _columns(text) == {"| Mooring | 45 |": "| Name | Fee |"} | dict.fromkeys(
+        ["| Port | Depth |", "| Kiel | 12 |", "Total 20 30"], ""
+    )
+
+
+def test_iter_segments_of_markdown_takes_a_row_above_dashes_for_no_head_within_a_table() -> None:
+    assert _columns(f"{FEES}| --- | --- |\n| Night | 12 |") == {
+        "| Mooring | 45 |": "| Name | Fee |",
+        "| Night | 12 |": "| Name | Fee |",
+    }
+
+
+@pytest.mark.parametrize("rule", ["|-|-:|", "|:--|:-:|", "--- | ---:", ":-|-:"])
+def test_iter_segments_of_markdown_knows_every_form_of_a_table(rule: str) -> None:
+    head, rows = "Name | Fee", ["Mooring | by the metre", "Night | 12"]
+    if rule.startswith("|"):
+        head, rows = f"| {head} |", [f"| {row} |" for row in rows]
+    assert _columns("\n".join([head, rule, *rows])) == dict.fromkeys(rows, head)
+
+
+def test_iter_segments_behind_a_blank_line_and_other_words_gives_rows_no_heads_of_the_table_before() -> None:
+    text = "(Millions) 2018 2017\nNet sales 32,765 31,657\n\nRegion Stores Staff\nNorth 12 340"
+    assert _columns(text) == {"Net sales 32,765 31,657": "(Millions) 2018 2017", "North 12 340": ""}
+
+
+def test_iter_segments_behind_the_label_of_a_group_keeps_the_heads() -> None:
+    text = "(Millions) 2018 2017\nNet sales 32,765 31,657\n\nOperating expenses:\nWages 12 340"
+    assert _columns(text)["Wages 12 340"] == "(Millions) 2018 2017"
+
+
+def test_iter_segments_behind_a_lone_sign_keeps_the_heads() -> None:
+    text = "(Millions) 2018 2017\nNet sales 32,765 31,657\n$\nOperating expenses\nWages 12 340"
+    assert _columns(text)["Wages 12 340"] == "(Millions) 2018 2017"
