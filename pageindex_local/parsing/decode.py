@@ -1,6 +1,7 @@
 """Bytes of a text file in, text with plain line ends out, and a warning where bytes had to be guessed or replaced."""
 
 import codecs
+import contextlib
 import unicodedata
 
 from charset_normalizer import from_bytes
@@ -13,6 +14,7 @@ _FITS = 0.7  # of a language: below, the bytes are read as letters by chance
 _ZERO_SHARE = 0.02  # one character of 25 is a space or a line end
 _JAPANESE = ("cp932", "euc_jp")
 _KANA_SHARE = 0.2
+_SOUND_SHARE = 3  # sound characters for each broken one: by chance it is one of five at most
 _CONTROL_SHARE = 0.25  # of the bytes of UTF-16 that happen to be ASCII
 _NO_TEXT = ("Cc", "Cn", "Co", "Cs")
 _MARKS = (
@@ -40,12 +42,10 @@ def decode_text(data: bytes, doc_id: str) -> tuple[str, tuple[str, ...]]:
     if wide:
         text, warnings = _replaced(data, wide)
         return text, (f"The text is not UTF-8; it was read as {wide}.", *warnings)
-    try:
+    with contextlib.suppress(UnicodeDecodeError):
         return data.decode("utf-8"), ()
-    except UnicodeDecodeError as error:
-        # A stray byte in megabytes of UTF-8 is damage, not another encoding.
-        if error.start > 1_000 and data.count(b"\xc3") + data.count(b"\xe2") > 20:
-            return _replaced(data, "utf-8")
+    if _is_damaged_utf8(data):
+        return _replaced(data, "utf-8")
     encoding = _likeliest_encoding(data[:_SAMPLE_BYTES])
     if not encoding:
         raise UnsupportedSourceError(
@@ -69,6 +69,13 @@ def find_wide_encoding(data: bytes) -> str:
     encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
     text = _decode_beginning(data, encoding)
     return "" if text is None or _control_share(text) else encoding
+
+
+def _is_damaged_utf8(data: bytes) -> bool:
+    """Whether most of what is beyond ASCII is UTF-8: in another encoding bytes rarely follow each other so."""
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    return sum(char > "\x7f" for char in text) - broken >= _SOUND_SHARE * broken
 
 
 def _decode_beginning(data: bytes, encoding: str) -> str | None:

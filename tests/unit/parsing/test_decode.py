@@ -102,3 +102,15 @@ def test_decode_of_one_broken_byte_in_utf8_replaces_only_it() -> None:
     assert text.count("\ufffd") == 1
     assert text.count("Größe") == 400
     assert any("1 characters" in warning for warning in warnings)
+
+
+def test_decode_text_of_french_behind_a_long_plain_beginning_is_no_damaged_utf8() -> None:
+    text = "All rights reserved. " * 100 + "L'âge du château, la pâte et le gâteau : là, ça va. " * 10
+    assert decode_text(text.encode("cp1252"), "x.txt")[0] == text
+
+
+def test_decode_text_of_short_utf8_cut_within_a_character_stays_utf8() -> None:
+    text = "Größe, Straße, Köln und über"
+    decoded, warnings = decode_text(text.encode() + "ß".encode()[:1], "x.txt")
+    assert decoded == text + "\ufffd"
+    assert warnings == ("1 characters cannot be read as utf-8 and were replaced.",)
