@@ -120,10 +120,13 @@ def resolve_question(question: str, turns: Sequence[Turn], model: TextModel | No
 
 
 def is_follow_up(question: str) -> bool:
-    """Whether a question leans on the one before: by its opening, a pronoun, or because it is no whole question."""
-    if _OPENING.match(question):
-        return True
+    """Whether a question leans on the one before: by its opening, a pronoun, or because it is no whole question.
+
+    One without a word that says what it is about ("Why?", "How much in 2021?") does too.
+    """
     content = [word for word in split_words(question) if not is_stop_word(word)]
+    if _OPENING.match(question) or all(word.isdigit() for word in content):
+        return True
     if _BACK.search(question) and len(content) <= _FEW_WORDS:
         return True
     return len(content) <= 3 and not _ASKING.match(question)
@@ -148,13 +151,16 @@ def weigh_carried(question: Question, asked: str, history: Sequence[Turn]) -> Qu
     """A question that carries an earlier one behind it, so weighed that what is asked now decides.
 
     All words carried on count together at most `CARRIED_SHARE` of what is asked, and none of their pairs: a long
-    question before a short one would find its own pages again. Others come back as they are.
+    question before a short one would find its own pages again. Others come back as they are, and so does one that
+    asks nothing but "Why?".
     """
     own = analyse_question(asked)
     opening = _as_question(asked)
     if not history or question.text == opening or not question.text.startswith(f"{opening} "):
         return question
-    kept = {word.word for word in own.words}
+    kept = {word.word for word in own.words if not is_stop_word(word.word)}
+    if not kept:
+        return question
     weights = [sum(word.weight for word in question.words if (word.word in kept) is is_own) for is_own in (True, False)]
     factor = min(1.0, CARRIED_SHARE * weights[0] / (weights[1] or 1.0))
     words = tuple(word if word.word in kept else replace(word, weight=factor * word.weight) for word in question.words)

@@ -30,6 +30,8 @@ TURNS = [Turn(question=FEE, answer="Every vessel pays 45 crowns.")]
         ("What about fishing boats?", True),
         ("Who pays it?", True),
         ("northern quay?", True),
+        ("Why?", True),  # nothing to search for
+        ("How much in 2021?", True),
         ("What is /dev?", False),
         ("Which files are stored under /etc/opt?", False),
         ("Which sections of the harbour rules say how the crews of pilot boats renew their licences?", False),
@@ -119,6 +121,13 @@ def test_weigh_carried_lets_the_earlier_words_count_half_of_the_new_ones() -> No
     assert own == {"fishing": 1.0, "boats": 1.0}
     assert sum(word.weight for word in weighed.words) - 2 == pytest.approx(0.5 * 2)
     assert ("mooring", "fee") not in weighed.pairs
+
+
+def test_weigh_carried_of_a_question_without_a_word_of_its_own_weighs_the_earlier_one_whole() -> None:
+    weighed = weigh_carried(analyse_question(carry_on("Why?", FEE)), "Why?", TURNS)
+    assert {word.word for word in weighed.words} >= {"mooring", "fee"}
+    assert len({word.weight for word in weighed.words}) == 1
+    assert ("mooring", "fee") in weighed.pairs
 
 
 def test_weigh_carried_leaves_questions_that_stand_alone() -> None:
