@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pageindex_local.query.words import index_text, is_stop_word, split_words
+from pageindex_local.query.words import index_text, is_grammar_word, is_stop_word, split_words
 from pageindex_local.sentences import split_sentences
 
 _QUOTED = re.compile(r"\"([^\"\n]{2,200})\"|“([^”\n]{2,200})”|«([^»\n]{2,200})»|`([^`\n]{2,200})`|「([^」\n]{2,200})」")
@@ -40,12 +40,13 @@ _NAME = re.compile(r"(?<![\w.])(?:[A-Z0-9][\w&]*[A-Za-z&][\w&]*|[A-Z])(?:[ ](?:&
 class QuestionWord:
     """One word of the question as indexed, and its weight (the first sentence that asks counts 1, the rest less).
 
-    `is_guess` marks a word that stands for another one, which occurs nowhere: finding it is no evidence.
+    Without `is_evidence` it is searched, and finding it says nothing: it stands for another word, which occurs nowhere,
+    or the question has only words that hold sentences together.
     """
 
     word: str
     weight: float
-    is_guess: bool = False
+    is_evidence: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +93,20 @@ def analyse_question(text: str) -> Question:
         for word in words:
             weights[word] = max(weight, weights.get(word, 0.0))
         pairs.update(dict.fromkeys(pairwise(split_words(sentence))))
+    phrases = tuple(dict.fromkeys(" ".join(filter(None, found)).strip() for found in _QUOTED.findall(text)))
+    says_something = bool(weights or phrases)
     if not weights:
-        weights = dict.fromkeys(split_words(text), 1.0)
+        common = split_words(text)
+        telling = [word for word in common if not is_grammar_word(word)]
+        says_something |= bool(telling)
+        weights = dict.fromkeys(telling or common, 1.0)
     years = tuple(dict.fromkeys(int(year) for year in _YEAR.findall(text)))
     versions = _versions(text)
     return Question(
         text=text,
-        words=tuple(QuestionWord(word, weight) for word, weight in weights.items()),
+        words=tuple(QuestionWord(word, weight, says_something) for word, weight in weights.items()),
         pairs=tuple(pair for pair in pairs if pair[0] != pair[1])[:_MAX_PAIRS],
-        phrases=tuple(dict.fromkeys(" ".join(filter(None, found)).strip() for found in _QUOTED.findall(text))),
+        phrases=phrases,
         section_numbers=tuple(dict.fromkeys((a or b).upper() for a, b in _SECTION.findall(text))),
         years=years,
         periods=tuple(dict.fromkeys(_periods(text))),

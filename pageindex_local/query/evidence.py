@@ -50,7 +50,7 @@ class Evidence:
 
     `pages` best first, only pages with a word of the question. `leaves` holds a score (0 to 1) for each leaf that has
     one, `matched` the idf of each question word found (0 where it is absent), `best_share` the share of the question's
-    weight that the best single page holds; `coverage` and it know no guesses.
+    weight that the best single page holds; `coverage` and it leave out what is no evidence.
     """
 
     document: IndexedDocument
@@ -87,7 +87,7 @@ def gather_evidence(index: SearchIndex, document: IndexedDocument, question: Que
         pages=tuple(pages),
         leaves=leaves,
         matched=matched,
-        coverage=sum(word.weight for word in question.words if matched.get(word.word) and not word.is_guess) / total,
+        coverage=sum(word.weight for word in question.words if matched.get(word.word) and word.is_evidence) / total,
         best_share=max(shares.values(), default=0.0) / total,
     )
 
@@ -101,17 +101,17 @@ def _score_page(row: PageRow, words: float, question: Question) -> ScoredPage:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A word or phrase to look for. `is_asked` are the question's words, each once; `is_guess` as there."""
+    """A word or phrase to look for. `is_asked` are the question's words, each once; `is_evidence` as there."""
 
     text: str
     weight: float
     titles_only: bool = False
     is_asked: bool = False
-    is_guess: bool = False
+    is_evidence: bool = True
 
 
 def _terms(question: Question, pair_weight: float) -> list[_Term]:
-    terms = [_Term(word.word, word.weight, is_asked=True, is_guess=word.is_guess) for word in question.words]
+    terms = [_Term(word.word, word.weight, is_asked=True, is_evidence=word.is_evidence) for word in question.words]
     terms += [_Term(" ".join(pair), pair_weight) for pair in question.pairs]
     terms += [_Term(phrase, PHRASE_WEIGHT) for phrase in question.prepared_phrases]
     terms += [_Term(" ".join(split_words(number)), NUMBER_WEIGHT, True) for number in question.section_numbers]
@@ -135,7 +135,7 @@ def _score_rows(
             matched[term.text] = hits.idf
         for row, frequency in hits.rows.items():
             scores[row] = scores.get(row, 0.0) + term.weight * hits.idf * frequency
-            if term.is_asked and not term.is_guess:
+            if term.is_asked and term.is_evidence:
                 shares[row] = shares.get(row, 0.0) + term.weight
 
     terms = _terms(question, PASSAGE_PAIR_WEIGHT if passages else PAIR_WEIGHT)

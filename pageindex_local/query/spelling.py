@@ -57,7 +57,7 @@ def correct_spelling(question: Question, index: "SearchIndex") -> tuple[Question
         if word in names:
             notices.append(f'"{word}" occurs nowhere. Did you mean "{similar}"?')
         else:
-            corrected[word] = replace(asked, word=similar, is_guess=spelling is None)
+            corrected[word] = replace(asked, word=similar, is_evidence=asked.is_evidence and spelling is not None)
             notices.append(f'"{word}" occurs nowhere; "{similar}" was searched.')
     if not corrected:
         return question, notices

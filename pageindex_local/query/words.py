@@ -35,6 +35,14 @@ where whereas whereby wherever whether which while who whoever whole whom whose 
 would yes yet you your yours yourself assume assuming calculate compute
 """
 STOP_WORDS = frozenset(_ENGLISH.split())
+_GRAMMAR = """
+a about all also am an and any are as at be been being both but by can could did do does doing either for from had has
+have having he her here hers him his how i if in into is it its itself just may me might must my no nor
+not now of off on one only onto or other our ours out over shall she should so some somebody someone something such than
+that the their theirs them then there these they thing things this those to too up us very was we were what whatever
+when where whether which while who whom whose why will with within without would yes yet you your yours
+"""
+GRAMMAR_WORDS = frozenset(_GRAMMAR.split())
 
 
 def index_text(text: str) -> str:
@@ -65,6 +73,11 @@ def split_words(text: str) -> list[str]:
 def is_stop_word(word: str) -> bool:
     """Whether a word of a question says nothing about what is asked (English)."""
     return word in STOP_WORDS
+
+
+def is_grammar_word(word: str) -> bool:
+    """Whether a word only holds sentences together: unlike `make` or `find` it is never what a question is about."""
+    return word in GRAMMAR_WORDS
 
 
 def quote_word(word: str) -> str:

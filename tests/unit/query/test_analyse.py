@@ -1,6 +1,7 @@
 import pytest
 
 from pageindex_local.query.analyse import analyse_question
+from pageindex_local.query.words import GRAMMAR_WORDS, STOP_WORDS
 
 
 def test_analyse_question_with_many_parts_finds_each() -> None:
@@ -68,3 +69,25 @@ def test_analyse_question_takes_an_abbreviation_for_no_end() -> None:
 def test_analyse_words_that_name_things_stay_in_the_question(name: str) -> None:
     asked = {word.word for word in analyse_question(f"What is {name}?").words}
     assert set(name.strip("/").replace("/", " ").casefold().split()) - {"the"} <= asked
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "is_evidence"),
+    [
+        ("Who are you?", ["who", "are", "you"], False),
+        ("What is this about?", ["what", "is", "this", "about"], False),
+        ("How do I use make?", ["use", "make"], True),
+        ('What is "to be or not to be"?', ["what", "is", "to", "be", "or", "not"], True),
+        ("What is the fee?", ["fee"], True),
+    ],
+)
+def test_analyse_question_of_words_of_grammar_alone_finds_no_evidence(
+    text: str, words: list[str], is_evidence: bool
+) -> None:
+    found = analyse_question(text).words
+    assert [word.word for word in found] == words
+    assert {word.is_evidence for word in found} == {is_evidence}
+
+
+def test_every_word_of_grammar_is_left_out_beside_others() -> None:
+    assert GRAMMAR_WORDS <= STOP_WORDS

@@ -234,3 +234,10 @@ def test_retrieve_by_section_number_finds_the_section_of_that_number(tmp_path: P
     store, _ = publish(tmp_path, {"rules.pdf": sections})
     found = retrieve("What does section 6 say?", store, settings=SETTINGS)
     assert found.nodes[0].title == "6 Rules of part 6"
+
+
+def test_answer_to_a_question_that_says_nothing_is_none(tmp_path: Path) -> None:
+    store, _ = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    result = answer("What is it that is to be there?", store, settings=SETTINGS)
+    assert result.abstained
+    assert result.evidence == 0.0
