@@ -133,3 +133,15 @@ def test_open_vectors_of_the_bundled_model_find_its_passages_and_are_refused_for
 def test_open_embedder_of_a_server_is_refused() -> None:
     with pytest.raises(SettingsError, match="server"):
         open_embedder("http://localhost:8080")
+
+
+def test_open_embedder_with_a_prefix_that_fills_its_window_is_refused() -> None:
+    entry = find_model(BUNDLED).model_copy(update={"context_tokens": NARROW, "question_prefix": "river " * NARROW})
+    with pytest.raises(SettingsError, match=f"leaves no room in a window of {NARROW} tokens"):
+        LlamaCppEmbedder(prepare_model(entry))
+
+
+def test_embed_passages_of_blanks_and_of_one_endless_word_gives_numbers(narrow: LlamaCppEmbedder) -> None:
+    rows = narrow.embed_passages(["  \n\t ", "x" * 20_000, "\0"])
+    assert np.isfinite(rows).all()
+    assert np.linalg.norm(rows[1]) == pytest.approx(1, abs=1e-5)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pageindex_local.errors import ModelError, ModelFileError
+from pageindex_local.errors import ModelError, ModelFileError, SettingsError
 from pageindex_local.ids import hash_parts
 from pageindex_local.llm.embedding import Matrix
 from pageindex_local.llm.llamacpp.native import clear_errors, last_error, native
@@ -38,6 +38,7 @@ class LlamaCppEmbedder:
 
     Raises:
         ModelFileError: not a model that llama.cpp can load, or one that only ranks pairs of texts.
+        SettingsError: a prefix is as long as the window.
         ModelError: the context cannot be made (memory).
     """
 
@@ -60,6 +61,7 @@ class LlamaCppEmbedder:
         self.pooling = _POOLINGS[pooling]
         self._width: int = native.llama_model_n_embd_out(self._model)
         self._front, self._back = self._read_ends()
+        self._check_prefixes()
         self._batch = native.llama_batch_init(self._cells, 0, 1)
         self._encodes = native.llama_model_has_encoder(self._model) and not native.llama_model_has_decoder(self._model)
         engine = f"llama-cpp-python {version('llama-cpp-python')}, llama.cpp {native.llama_version().decode()}"
@@ -128,6 +130,17 @@ class LlamaCppEmbedder:
             if whole[start : start + len(plain)] == plain:
                 return whole[:start], whole[start + len(plain) :]
         return [], []
+
+    def _check_prefixes(self) -> None:
+        room = self._window - len(self._front) - len(self._back)
+        for name, prefix in (("question", self._question_prefix), ("passage", self._passage_prefix)):
+            if len(self._vocabulary.tokenise(prefix)) >= room:
+                self.close()
+                raise SettingsError(
+                    f"{name}_prefix leaves no room in a window of {self._window} tokens",
+                    subject=self._name,
+                    next_step="Shorten it, or raise context_tokens.",
+                )
 
     def _embed(self, texts: Sequence[str], prefix: str, *, counts: bool) -> Matrix:
         with self._lock:
