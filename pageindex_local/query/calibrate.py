@@ -19,13 +19,14 @@ from pageindex_local.query.documents import rank_documents
 from pageindex_local.query.evidence import gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.find import EXCERPT_WORDS, find_pages, leaf_reader
-from pageindex_local.query.fulltext import SearchIndex, open_search_index
+from pageindex_local.query.fulltext import open_search_index
 from pageindex_local.query.judges import open_document_judge
 from pageindex_local.query.model_scorers import Budget, ChoiceScorer, LikelihoodScorer
 from pageindex_local.query.places import KnownPlace, sample_sentences
 from pageindex_local.query.rerank import spread_gains
 from pageindex_local.query.scorers import FulltextScorer, NodeScorer
 from pageindex_local.query.search import section_of
+from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.strategies import FULLTEXT_PLAN, Strategy
 from pageindex_local.query.trace import Trace
 from pageindex_local.settings import QuerySettings

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pageindex_local.query.analyse import Question
 from pageindex_local.query.documents import match_names, name_words, names_document
 from pageindex_local.query.evidence import HEAD_WEIGHT, TITLE_WEIGHT, Evidence
-from pageindex_local.query.fulltext import SearchIndex
+from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.words import split_words
 
 ENOUGH = 0.5  # the value of evidence that is just what a question of its length needs

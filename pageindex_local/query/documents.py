@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from pageindex_local.query.analyse import Question
 from pageindex_local.query.document_metadata import made_years, stated_versions, stated_years, title_words
-from pageindex_local.query.fulltext import IndexedDocument, SearchIndex
+from pageindex_local.query.search_index import IndexedDocument, SearchIndex
 from pageindex_local.query.words import split_words
 
 PASSAGES_READ = 100  # best passages of the release that vote for their documents

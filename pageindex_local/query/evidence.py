@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pageindex_local.query.analyse import Question
-from pageindex_local.query.fulltext import (
+from pageindex_local.query.search_index import (
     LARGEST_FREQUENCY,
     IndexedDocument,
     PageRow,

@@ -20,10 +20,11 @@ from pageindex_local.query.described import judge_documents
 from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
-from pageindex_local.query.fulltext import SearchIndex, open_search_index, search_path
+from pageindex_local.query.fulltext import open_search_index, search_path
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
 from pageindex_local.query.rerank import Candidate, drop_repeats, fuse_pages, rerank_pages, take_in_turn
 from pageindex_local.query.search import SearchResult, search_tree
+from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.spelling import correct_spelling
 from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace

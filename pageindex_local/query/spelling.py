@@ -14,7 +14,7 @@ from pageindex_local.query.analyse import Question, QuestionWord
 from pageindex_local.query.words import quote_word, split_words
 
 if TYPE_CHECKING:
-    from pageindex_local.query.fulltext import SearchIndex
+    from pageindex_local.query.search_index import SearchIndex
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"  # as search files are made
 SHORTEST_WORD = 5  # letters; shorter words have too many neighbours

@@ -16,7 +16,8 @@ from pageindex_local.errors import CorruptIndexError, QueryError
 from pageindex_local.llm.embedding import Embedder, Matrix
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.embedders import open_embedder
-from pageindex_local.query.fulltext import IndexedDocument, SearchIndex, open_search_index, search_path
+from pageindex_local.query.fulltext import open_search_index, search_path
+from pageindex_local.query.search_index import IndexedDocument, SearchIndex
 from pageindex_local.query.search_rows import PASSAGE_WORDS, SEARCH_FORMAT, cut_passages
 from pageindex_local.query.vector_files import (
     Halves,

@@ -10,10 +10,10 @@ from pageindex_local.query.calibrate import measure_model
 from pageindex_local.query.calibration import write_calibration
 from pageindex_local.query.described import describe_documents, judge_documents
 from pageindex_local.query.documents import RankedDocument
-from pageindex_local.query.fulltext import IndexedDocument
 from pageindex_local.query.judges import Judges
 from pageindex_local.query.scorers import Section as Judged
 from pageindex_local.query.scorers import describe_section
+from pageindex_local.query.search_index import IndexedDocument
 from pageindex_local.query.strategies import PATH_SHARE, Plan, Strategy
 from pageindex_local.settings import read_settings
 from pageindex_local.store.records import Release

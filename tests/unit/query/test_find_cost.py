@@ -6,7 +6,8 @@ from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.documents import match_names, name_words
 from pageindex_local.query.evidence import COMMON_PASSAGES, gather_evidence
 from pageindex_local.query.find import LEAVES_PER_PAGE, find_pages
-from pageindex_local.query.fulltext import IndexedDocument, open_search_index
+from pageindex_local.query.fulltext import open_search_index
+from pageindex_local.query.search_index import IndexedDocument
 from pageindex_local.query.strategies import FULLTEXT_PLAN
 from pageindex_local.query.trace import Trace
 from pageindex_local.settings import read_settings
