@@ -234,7 +234,7 @@ def _install(store: IndexStore, release: Release, data: bytes, versions: dict[st
     if live is None:
         _install_first(store, release, data)
     elif live[0].documents != release.documents:
-        reason = f"import of {release.name}"
+        reason = f"{release_files.IMPORT}{release.name}"
         release_files.write_release(files, layout, live, dict(release.documents), reason, at_least=int(release.name))
 
 

@@ -109,9 +109,7 @@ class IndexStore:
         live = self.live()
         if live is not None and live[0].name == name:
             return live[0]
-        if live is not None and (self._cached_chain is None or self._cached_chain[0] != live[1]):
-            self.chain()
-        sha256 = self._cached_chain[1].hashes.get(name) if live is not None and self._cached_chain else None
+        sha256 = self._known_chain(live).hashes.get(name) if live is not None else None
         if sha256 is not None and self.files.exists(self.layout.release(name)):
             try:
                 return release_files.read_release(self.files, self.layout, name, sha256)[0]
@@ -134,9 +132,18 @@ class IndexStore:
         self.require_current()
         live = self.live()
         assert live is not None
+        return self._read_chain(live)
+
+    def _read_chain(self, live: tuple[Release, str]) -> release_files.Chain:
         chain = release_files.read_chain(self.files, self.layout, live)
         self._cached_chain = live[1], chain
         return chain
+
+    def _known_chain(self, live: tuple[Release, str]) -> release_files.Chain:
+        """The chain as it was when this release became live here; gc may have removed old ones since."""
+        if self._cached_chain is not None and self._cached_chain[0] == live[1]:
+            return self._cached_chain[1]
+        return self._read_chain(live)
 
     def open_version(self, doc_key: str, version_id: str, manifest_sha256: str | None = None) -> StoredVersion:
         """A version; its manifest is checked against the given hash, or the live release's where that has this version.
@@ -205,13 +212,26 @@ class IndexStore:
     # Writing
 
     def next_version_id(self, doc_key: str) -> str:
-        """The id that the next version of a document gets: one more than any that was ever used."""
+        """The id that the next version of a document gets: one more than any that was ever used.
+
+        A document that came with a bundle may have had this name before, and bears ids that were minted under it. So
+        where nothing is known of a name and history is not all here, numbers begin above the release's from which on it
+        is: each release gives a document one number at most.
+        """
+        last = self._last_number(doc_key)
+        live = self.live()
+        if not last and live is not None:
+            last = int(self._known_chain(live).last_foreign or 0)
+        return version_name(last + 1)
+
+    def _last_number(self, doc_key: str) -> int:
+        """The highest version number of a document that is known here; 0 where none is."""
         versions = self.begun_version_ids(doc_key)
         last = self.last_version(doc_key)  # after the list: gc writes it before it removes the newest version
         live = self.live()
         entry = live[0].documents.get(doc_key) if live else None
         known = [*versions[-1:], *([entry.version_id] if entry else []), *([last] if last else [])]
-        return version_name(max((int(name[1:]) for name in known), default=0) + 1)
+        return max((int(name[1:]) for name in known), default=0)
 
     def last_version(self, doc_key: str) -> str | None:
         """The highest version of a document that gc removed, if it removed the newest.
@@ -254,7 +274,9 @@ class IndexStore:
         )
         with self._writing(self.layout.versions(doc_key), self.layout.document_lock(doc_key), source.doc_id):
             self.files.clear_unfinished(self.layout.versions(doc_key))
-            is_next = draft.version_id == self.next_version_id(doc_key)
+            # Where nothing is known of a name gc or an import may have raised the first number meanwhile.
+            last = self._last_number(doc_key)
+            is_next = not last or draft.version_id == version_name(last + 1)
             try:
                 if is_next:
                     self.files.create_folder(self.layout.version(doc_key, draft.version_id), contents)

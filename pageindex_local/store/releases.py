@@ -21,6 +21,7 @@ from pageindex_local.store.reader import check_bytes, read_checked, read_record
 from pageindex_local.store.records import FORMAT_VERSION, Manifest, Pointer, Release, ReleaseEntry, VersionRef
 
 GC_MARK = "gc"  # the reason of a release that gc makes in a bucket, see `condemned`
+IMPORT = "import of "  # how the reason of a release begins that came out of a bundle
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,15 @@ class Chain:
     """The releases that are or were live and are kept: name -> sha256 of the file, newest first.
 
     `missing` is the parent of the oldest, where it has one: gc removed it, or it stayed where a bundle came from.
-    `marks` are those that hold what the one before holds and only mark that gc was at work.
+    `marks` are those that hold what the one before holds and only mark that gc was at work. `last_foreign` is the
+    newest whose documents may have a history that was never here: the oldest, if its parent is missing, or one from a
+    bundle.
     """
 
     hashes: dict[str, str]
     missing: str | None
     marks: frozenset[str]
+    last_foreign: str | None = None
 
     def dead_numbers(self, numbers: list[int]) -> list[int]:
         """Of the numbers of release files those that never became live and never can."""
@@ -113,6 +117,7 @@ def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> 
     there = {release_name(number) for number in list_numbers(files, layout)}
     hashes = {live[0].name: live[1]}
     marks = {live[0].name} if live[0].reason == GC_MARK else set()
+    foreign = live[0].name if live[0].reason.startswith(IMPORT) else None
     name, sha256 = live[0].parent, live[0].parent_sha256
     while name is not None and sha256 is not None:
         try:
@@ -128,8 +133,12 @@ def read_chain(files: FileSystem, layout: Layout, live: tuple[Release, str]) -> 
         hashes[name] = sha256
         if link.reason == GC_MARK:
             marks.add(name)
+        if foreign is None and link.reason.startswith(IMPORT):
+            foreign = name
         name, sha256 = link.parent, link.parent_sha256
-    return Chain(hashes, name, frozenset(marks))
+    if foreign is None and name is not None:
+        foreign = next(reversed(hashes))
+    return Chain(hashes, name, frozenset(marks), foreign)
 
 
 def pointer_bytes(pointer: Pointer) -> bytes:

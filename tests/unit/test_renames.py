@@ -12,10 +12,12 @@ from pageindex_local.ids import make_doc_key
 from pageindex_local.llm.lazy import open_lazily
 from pageindex_local.planning import Action, Scope
 from pageindex_local.settings import read_settings
+from pageindex_local.store.bundle import export_bundle, import_bundle
 from pageindex_local.store.history import NodeState, resolve_node
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.verify import verify_index
+from tests.store_samples import publish_sections, sample_sections
 from tests.unit.parsing.pdfs import new_document, save, write
 
 SETTINGS = read_settings(None, {"model": {"name": "fake"}})
@@ -168,6 +170,27 @@ def test_there_and_back_keeps_the_ids(collection: Collection) -> None:
     assert collection.ids("tides.md") == before
     assert collection.version("tides.md").version_id == "v000002"
     assert verify_index(collection.store, deep=True).problems == ()
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_name_used_again_where_a_bundle_was_imported_gets_new_ids(
+    collection: Collection, tmp_path: Path, is_empty: bool
+) -> None:
+    """The bundle says nothing of the name under which its document got its ids."""
+    before = collection.ids("tides.md")
+    collection.move("tides.md", "old-tides.md")
+    collection.build()
+    export_bundle(collection.store, tmp_path / "bundle")
+    collection.store = IndexStore(tmp_path / "elsewhere", "default", SETTINGS.store)
+    if not is_empty:
+        publish_sections(collection.store, sample_sections("one"))
+    import_bundle(collection.store, tmp_path / "bundle")
+    for year in ("1987", "1988"):  # the second version is no second chance either
+        collection.write("tides.md", text("tides") + f"## Year\n\nWritten in {year}.\n\n## {year}\n\nNothing.\n")
+        collection.build()
+        assert collection.ids("old-tides.md") == before
+        assert not set(collection.ids("tides.md").values()) & set(before.values())
+    assert verify_index(collection.store, deep=True).is_clean
 
 
 def test_copy_is_another_document(collection: Collection) -> None:
