@@ -12,7 +12,8 @@ from pageindex_local.llm.base import OnText, TextModel
 from pageindex_local.query.analyse import analyse_question
 from pageindex_local.query.answer import WrittenAnswer, write_answer
 from pageindex_local.query.conversation import Turn, resolve_question, weigh_carried
-from pageindex_local.query.find import Findings, find_pages
+from pageindex_local.query.find import find_pages
+from pageindex_local.query.findings import Findings
 from pageindex_local.query.notes import MatchedNotes, Note, apply_notes
 from pageindex_local.query.records import Answer, Citation, Cost, DocumentHit, NodeHit, PageHit, Retrieval
 from pageindex_local.query.trace import Trace

@@ -15,7 +15,7 @@ from pageindex_local.query.citations import make_inert, numbers_in, quote_words
 from pageindex_local.query.conversation import Turn
 from pageindex_local.query.excerpts import excerpt, word_weights
 from pageindex_local.query.extract import Quote, best_segment, extract_quotes, quoted_answer, verify_quote
-from pageindex_local.query.find import Findings
+from pageindex_local.query.findings import Findings
 from pageindex_local.query.trace import Trace
 from pageindex_local.query.words import is_stop_word
 from pageindex_local.settings import QuerySettings

@@ -13,7 +13,7 @@ from pageindex_local.query.citations import (
     quote_words,
 )
 from pageindex_local.query.excerpts import weigh_text, word_weights
-from pageindex_local.query.find import Findings, SearchedDocument
+from pageindex_local.query.findings import Findings, SearchedDocument
 from pageindex_local.query.rerank import Candidate
 from pageindex_local.query.segments import Segment, ends_sentence, is_list_item, iter_segments
 from pageindex_local.records import Span

@@ -7,19 +7,19 @@ search file. Works without a model on full text alone.
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pageindex_local.errors import CorruptIndexError, IndexNotFoundError, QueryError
 from pageindex_local.llm.base import TextModel
 from pageindex_local.query.analyse import Question, analyse_question
 from pageindex_local.query.calibration import choose_plan
-from pageindex_local.query.confidence import Confidence, measure_confidence
+from pageindex_local.query.confidence import measure_confidence
 from pageindex_local.query.describe import describe_candidate, describe_document, describe_question, describe_search
 from pageindex_local.query.described import judge_documents
 from pageindex_local.query.documents import RankedDocument, choose_documents, rank_documents
 from pageindex_local.query.evidence import Evidence, gather_evidence
 from pageindex_local.query.excerpts import excerpt, word_weights
+from pageindex_local.query.findings import Findings, SearchedDocument
 from pageindex_local.query.fulltext import open_search_index, search_path
 from pageindex_local.query.judges import RERANK_DEPTH, Judges
 from pageindex_local.query.rerank import Candidate, drop_repeats, fuse_pages, rerank_pages, take_in_turn
@@ -28,11 +28,10 @@ from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.spelling import correct_spelling
 from pageindex_local.query.strategies import CANNOT_SCORE, Plan
 from pageindex_local.query.trace import Trace
-from pageindex_local.records import SectionTree
 from pageindex_local.settings import QuerySettings
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.reader import StoredVersion
-from pageindex_local.store.records import Release, StoredPage
+from pageindex_local.store.records import Release
 
 if TYPE_CHECKING:
     from pageindex_local.query.vectors import Ranker, VectorSearch
@@ -41,53 +40,6 @@ DOCUMENT_SHARPNESS = 4  # how fast pages of lesser documents fall behind
 LEAVES_PER_PAGE = 3
 VECTOR_DEPTH = 100  # pages that vectors may name
 EXCERPT_WORDS = 110
-
-
-@dataclass(slots=True)
-class SearchedDocument:
-    """One document while a question is answered."""
-
-    ranked: RankedDocument
-    version: StoredVersion
-    evidence: Evidence
-    share: float
-    result: SearchResult | None = None
-
-    @property
-    def tree(self) -> SectionTree:
-        """Its sections."""
-        return self.version.tree()
-
-    def page(self, page_number: int) -> StoredPage:
-        """A page by its number from 1."""
-        pages = self.version.pages()
-        if 0 < page_number <= len(pages) and pages[page_number - 1].page_number == page_number:
-            return pages[page_number - 1]
-        return next(page for page in pages if page.page_number == page_number)
-
-    def leaf_at(self, line: int) -> str:
-        """The id of the leaf that holds a line."""
-        return self.tree.leaf_at(line).node_id
-
-    def page_lines(self, page_number: int) -> list[tuple[int, str]]:
-        """The lines of a page with their numbers, running heads left out."""
-        page = self.page(page_number)
-        running = set(page.running_lines)
-        return [
-            (number, text) for number, text in enumerate(page.line_texts(), page.first_line) if number not in running
-        ]
-
-
-@dataclass(slots=True)
-class Findings:
-    """Everything found for a question, for whoever renders or answers it."""
-
-    question: Question
-    release: Release
-    documents: dict[str, SearchedDocument] = field(default_factory=dict)
-    candidates: list[Candidate] = field(default_factory=list)
-    confidence: Confidence = field(default_factory=lambda: Confidence(0.0, 0.0, ()))
-    notices: list[str] = field(default_factory=list)
 
 
 def find_pages(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pageindex_local.ids import normalise_text
 from pageindex_local.progress import NO_PROGRESS, Progress
-from pageindex_local.query.find import Findings, find_pages
+from pageindex_local.query.find import find_pages
+from pageindex_local.query.findings import Findings
 from pageindex_local.query.places import KnownPlace, sample_headings, sample_sentences, usable_sentences
 from pageindex_local.query.strategies import FULLTEXT_PLAN
 from pageindex_local.query.trace import Trace

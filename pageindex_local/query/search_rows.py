@@ -6,13 +6,13 @@ Works on one private SQLite file that nobody reads yet. It reads stored versions
 import hashlib
 import re
 import sqlite3
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from pageindex_local.ids import hash_parts, normalise_text
+from pageindex_local.query.passages import PASSAGE_WORDS, cut_passages
 from pageindex_local.query.words import index_text, is_stop_word, quote_word
 from pageindex_local.records import Node, Origin, SectionTree
 from pageindex_local.store.index import IndexStore
@@ -21,7 +21,6 @@ from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, StoredPage
 
 SEARCH_FORMAT = "2"
-PASSAGE_WORDS = 200
 _HEAD_LINES = 4
 _TITLE_LINES = 10
 _COPY_BYTES = 1 << 20
@@ -295,27 +294,6 @@ def _count_mentions(
             connection.execute("UPDATE page SET mentions = ? WHERE page_row = ?", (best, first_row + offset))
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
-    """A piece of one leaf as written: titles from the top down and its text, one a line; first and last line."""
-
-    node_id: str
-    titles: str
-    text: str
-    first_line: int
-    last_line: int
-
-
-def cut_passages(version: StoredVersion) -> Iterator[Passage]:
-    """The passages of a document, about `PASSAGE_WORDS` words of one leaf each, in the order of their rows."""
-    tree = version.tree()
-    numbers, texts = _plain_lines(version.pages())
-    for leaf in tree.leaves():
-        titles = "\n".join(tree.nodes[node_id].title for node_id in tree.path(leaf.node_id))
-        for first_line, last_line, text in _cut_leaf(leaf, numbers, texts):
-            yield Passage(leaf.node_id, titles, text, first_line, last_line)
-
-
 def _add_passages(connection: sqlite3.Connection, version: StoredVersion, row: int) -> int:
     """Add every passage; returns the next free row."""
     bounds = [(page.first_line, page.page_number) for page in version.pages()]
@@ -328,33 +306,6 @@ def _add_passages(connection: sqlite3.Connection, version: StoredVersion, row: i
         connection.execute("INSERT INTO passage VALUES (?, ?, ?, ?)", (number, passage.node_id, *pages))
         row = number + 1
     return row
-
-
-def _plain_lines(pages: Sequence[StoredPage]) -> tuple[list[int], list[str]]:
-    numbers: list[int] = []
-    texts: list[str] = []
-    for page in pages:
-        running = set(page.running_lines)
-        for number, text in enumerate(page.line_texts(), page.first_line):
-            if number not in running:
-                numbers.append(number)
-                texts.append(text)
-    return numbers, texts
-
-
-def _cut_leaf(leaf: Node, numbers: Sequence[int], texts: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Passages of a leaf: first and last line, text. An empty leaf gives one empty passage."""
-    start, end = leaf.span
-    gathered: list[str] = []
-    words, first = 0, start
-    for place in range(bisect_left(numbers, start), bisect_left(numbers, end)):
-        size = len(texts[place].split())
-        if words and words + size > PASSAGE_WORDS:
-            yield first, numbers[place] - 1, "\n".join(gathered)
-            gathered, words, first = [], 0, numbers[place]
-        gathered.append(texts[place])
-        words += size
-    yield first, max(end - 1, start), "\n".join(gathered)
 
 
 def _page_of(bounds: Sequence[tuple[int, int]], line: int) -> int:

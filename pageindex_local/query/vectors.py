@@ -17,8 +17,9 @@ from pageindex_local.llm.embedding import Embedder, Matrix
 from pageindex_local.progress import NO_PROGRESS, Progress
 from pageindex_local.query.embedders import open_embedder
 from pageindex_local.query.fulltext import open_search_index, search_path
+from pageindex_local.query.passages import PASSAGE_WORDS, cut_passages
 from pageindex_local.query.search_index import IndexedDocument, SearchIndex
-from pageindex_local.query.search_rows import PASSAGE_WORDS, SEARCH_FORMAT, cut_passages
+from pageindex_local.query.search_rows import SEARCH_FORMAT
 from pageindex_local.query.vector_files import (
     Halves,
     VectorFile,
