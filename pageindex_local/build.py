@@ -219,6 +219,7 @@ def finish_tree(
         pinned=find_pins(draft.tree, document.grafts, old) if pinned is None else pinned,
         anchors=read_anchors(document.source.media_type, [line.text for _, line in document.lines()]),
         old_anchors={} if previous is None else read_anchors(previous.manifest.media_type, _stored_lines(previous)),
+        is_renamed=job.renamed_from is not None,
     )
     tree = mark_hand(identified.tree, document)
     tree = summarise_tree(document, tree, old if reuse_summaries else None, model, settings.summary, progress)

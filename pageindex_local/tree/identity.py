@@ -38,6 +38,7 @@ def assign_ids(
     pinned: Mapping[str, str] | None = None,
     anchors: Mapping[int, str] = MappingProxyType({}),
     old_anchors: Mapping[int, str] = MappingProxyType({}),
+    is_renamed: bool = False,
 ) -> Identified:
     """The draft tree with lasting ids, and the match report. Deterministic; calls no model.
 
@@ -53,6 +54,8 @@ def assign_ids(
         pinned: draft id -> id in `previous`, for sections that are known to be the same whatever they say now.
         anchors: explicit anchors of the document, by the line on which their heading starts.
         old_anchors: those of the document of `previous`.
+        is_renamed: `previous` is of a document that had another name: sections must be alike, title and place do not
+            do.
     """
     if previous is None:
         names = _mint(draft, {}, doc_id, version_id, frozenset(ended_ids))
@@ -62,6 +65,7 @@ def assign_ids(
         Forest(previous, old_text, old_anchors),
         Forest(draft, lambda node: own_text(document, draft, node), anchors),
         pinned or {},
+        only_alike=is_renamed,
     )
     matching = result.matching
     carried = {

@@ -220,6 +220,30 @@ def test_unlike_document_in_place_of_one_that_is_gone_is_new(collection: Collect
     assert [entry.renamed_from for entry in report.documents] == [None, None, None]
 
 
+def contract(parties: str, price: str) -> str:
+    clauses = [
+        f"## Clause {number}\n\n" + " ".join(f"term{number}x{place} of the general conditions" for place in range(40))
+        for number in range(6)
+    ]
+    return "\n\n".join(["# Contract", f"## Parties\n\n{parties}", f"## Price\n\n{price}", *clauses]) + "\n"
+
+
+def test_sections_of_another_document_after_the_same_template_get_new_ids(collection: Collection) -> None:
+    parties = "Between the harbour board of Lund and the smith Olsen, both of age."
+    collection.write("crane.md", contract(parties, "The buyer pays nine hundred crowns within ten days of delivery."))
+    collection.build()
+    before = collection.ids("crane.md")
+    (collection.folder / "crane.md").unlink()
+    parties = "Miss Vogel lets rooms to the student Petri until autumn."
+    collection.write("rooms.md", contract(parties, "Rent amounts to four florins each month; heating is apart."))
+    collection.build()
+    after = collection.ids("rooms.md")
+    assert {after["Parties"], after["Price"]}.isdisjoint(before.values())
+    release = collection.store.require_current()
+    assert resolve_node(collection.store, release, before["Price"]).state is NodeState.DELETED
+    assert verify_index(collection.store, deep=True).is_clean
+
+
 def test_of_two_equally_like_documents_neither_is_taken(collection: Collection) -> None:
     (collection.folder / "tides.md").unlink()
     collection.write("x.md", text("tides").replace("rule 2", "rule two"))

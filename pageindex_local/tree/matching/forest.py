@@ -134,6 +134,12 @@ class Matching:
         self.to_old[new] = old
         self.evidence[new] = Evidence(step, score)
 
+    def part(self, old: int, new: int) -> None:
+        """Undo a pair."""
+        assert self.to_new[old] == new
+        self.to_new[old] = self.to_old[new] = NONE
+        del self.evidence[new]
+
     def is_free(self, old: int, new: int) -> bool:
         """Whether neither node has a partner and both are of one kind."""
         return self.to_new[old] == NONE and self.to_old[new] == NONE and self.old.kinds[old] == self.new.kinds[new]

@@ -15,7 +15,7 @@ from pageindex_local.tree.matching.exact import (
 )
 from pageindex_local.tree.matching.forest import NONE, Forest, Matching
 from pageindex_local.tree.matching.lineage import Lineage, Overlaps, match_heirs, trace_lineage
-from pageindex_local.tree.matching.similar import MAX_CANDIDATES, Pair, TextIndex, match_similar
+from pageindex_local.tree.matching.similar import MAX_CANDIDATES, Pair, TextIndex, match_similar, part_unlike
 
 _MAX_ROUNDS = 8
 
@@ -29,7 +29,9 @@ class Result:
     ambiguous: dict[int, list[Pair]]
 
 
-def match_forests(old: Forest, new: Forest, pinned: Mapping[str, str] = MappingProxyType({})) -> Result:
+def match_forests(
+    old: Forest, new: Forest, pinned: Mapping[str, str] = MappingProxyType({}), *, only_alike: bool = False
+) -> Result:
     """Pair the nodes of two trees. Deterministic; near-linear in nodes and changed text; no recursion.
 
     `pinned` are pairs that the caller knows, new id -> old id. Each step sees only what the ones before it left free:
@@ -37,6 +39,9 @@ def match_forests(old: Forest, new: Forest, pinned: Mapping[str, str] = MappingP
     matched parents and matched descendants; similarity with a margin; heirs of splits and mergers; bare titles that
     occur once. Source: the order follows GumTree (Falleri et al., ASE 2014: greedy top-down, then bottom-up), with
     uniqueness asked of every exact step, similarity by margin in place of edit distance, and lineage added.
+
+    With `only_alike` place and title alone make no pair of two texts: they might be of two documents made after one
+    template.
     """
     matching = Matching(old, new)
     match_pinned(matching, pinned)
@@ -57,6 +62,8 @@ def match_forests(old: Forest, new: Forest, pinned: Mapping[str, str] = MappingP
     match_heirs(matching, overlaps)
     match_lonely_titles(matching)
     _spread(matching, texts, strict=False)
+    if only_alike:
+        part_unlike(matching, texts)
     ambiguous: defaultdict[int, list[Pair]] = defaultdict(list)
     for pair in sorted(open_pairs, key=lambda pair: (-pair.score, pair.old)):
         if matching.to_old[pair.new] == NONE:

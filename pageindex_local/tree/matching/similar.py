@@ -9,7 +9,7 @@ from rapidfuzz.distance import Indel
 from pageindex_local.records import NodeKind
 from pageindex_local.tree.match_report import MatchStep
 from pageindex_local.tree.matching.features import count_shared, dice
-from pageindex_local.tree.matching.forest import Forest, Matching
+from pageindex_local.tree.matching.forest import NONE, ROOT, Forest, Matching
 
 THRESHOLD = 0.5
 MARGIN = 0.1
@@ -18,6 +18,7 @@ _TEXT_WEIGHT = 0.6
 _TITLE_WEIGHT = 0.2
 _PARENT_WEIGHT = 0.1
 _NEIGHBOUR_WEIGHT = 0.05
+_UNLIKE = 0.2  # two texts that share fewer of their runs of words have only a template in common
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,13 @@ def score_pair(matching: Matching, texts: TextIndex, old: int, new: int) -> floa
             if (a is None and b is None) or (a is not None and b is not None and matching.to_new[a] == b):
                 context += _NEIGHBOUR_WEIGHT
     return _TEXT_WEIGHT * texts.similarity(old, new) + _TITLE_WEIGHT * title + context
+
+
+def part_unlike(matching: Matching, texts: TextIndex) -> None:
+    """Undo pairs of two texts that hardly share any words; those that exact matching found are none of them."""
+    for new, old in enumerate(matching.to_old):
+        if old not in (NONE, ROOT) and texts.has_text(old, new) and texts.similarity(old, new) < _UNLIKE:
+            matching.part(old, new)
 
 
 def match_similar(matching: Matching, texts: TextIndex) -> tuple[bool, list[Pair]]:
