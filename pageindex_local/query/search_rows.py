@@ -3,27 +3,24 @@
 Works on one private SQLite file that nobody reads yet. It reads stored versions and changes nothing else.
 """
 
-import hashlib
 import re
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Sequence
-from contextlib import closing, suppress
 from pathlib import Path
 
 from pageindex_local.ids import hash_parts, normalise_text
 from pageindex_local.query.passages import PASSAGE_WORDS, cut_passages
+from pageindex_local.query.search_bases import copy_base, create_file, rank_bases
 from pageindex_local.query.words import index_text, is_stop_word, quote_word
 from pageindex_local.records import Node, Origin, SectionTree
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
 from pageindex_local.store.reader import StoredVersion
 from pageindex_local.store.records import Release, StoredPage
 
 SEARCH_FORMAT = "2"
 _HEAD_LINES = 4
 _TITLE_LINES = 10
-_COPY_BYTES = 1 << 20
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE document (
@@ -62,7 +59,7 @@ def write_search_file(store: IndexStore, release: Release, path: Path, bases: Se
         CorruptIndexError: a stored version cannot be read.
         sqlite3.Error: the file cannot be written.
     """
-    connection = _start_from(path, _rank_bases(release, bases))
+    connection = copy_base(path, rank_bases(release, bases, SEARCH_FORMAT)) or _create_file(path)
     try:
         connection.executescript(_METADATA_SCHEMA)
         known = dict(connection.execute("SELECT doc_key, manifest_sha256 FROM document"))
@@ -77,69 +74,11 @@ def write_search_file(store: IndexStore, release: Release, path: Path, bases: Se
         connection.close()
 
 
-def _rank_bases(release: Release, bases: Sequence[Path]) -> list[Path]:
-    """The files worth starting from, nearest first: to remove a document's rows costs about half of adding them."""
-    wanted = {key: entry.manifest_sha256 for key, entry in release.documents.items()}.items()
-    costs = []
-    for place, base in enumerate(bases):
-        pins = _read_pins(base).items()
-        cost = len(wanted - pins) + len(pins - wanted) / 2
-        if cost < len(wanted):
-            costs.append((cost, place))
-    return [bases[place] for _, place in sorted(costs)]
-
-
-def _read_pins(path: Path) -> dict[str, str]:
-    """The documents of a search file with their manifests' hashes; none where it is damaged or of another form."""
-    try:
-        connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
-        with closing(connection):
-            if connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() != (SEARCH_FORMAT,):
-                return {}
-            return dict(connection.execute("SELECT doc_key, manifest_sha256 FROM document"))
-    except (sqlite3.DatabaseError, OSError):
-        return {}
-
-
-def _start_from(path: Path, bases: Sequence[Path]) -> sqlite3.Connection:
-    for base in bases:
-        try:
-            is_as_sealed = _copy(base, path)
-        except OSError:  # it was dropped meanwhile
-            continue
-        if is_as_sealed is False:
-            continue
-        connection = sqlite3.connect(path)
-        with suppress(sqlite3.DatabaseError):
-            if is_as_sealed or connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",):
-                _make_quick(connection)
-                return connection
-        connection.close()
-    path.write_bytes(b"")
-    connection = sqlite3.connect(path)
-    _make_quick(connection)
+def _create_file(path: Path) -> sqlite3.Connection:
+    connection = create_file(path)
     connection.executescript(_SCHEMA)
     connection.execute("INSERT INTO meta VALUES ('format', ?)", (SEARCH_FORMAT,))
     return connection
-
-
-def _copy(base: Path, path: Path) -> bool | None:
-    """Copy a search file. Returns whether it is what was written, as the seal beside it says; None without a seal."""
-    digest = hashlib.sha256()
-    with base.open("rb") as source, path.open("wb") as target:
-        while piece := source.read(_COPY_BYTES):
-            digest.update(piece)
-            target.write(piece)
-    try:
-        return base.with_name(base.name + SEAL_SUFFIX).read_bytes() == seal_bytes(digest.hexdigest())
-    except OSError:
-        return None
-
-
-def _make_quick(connection: sqlite3.Connection) -> None:
-    """No journal: the file is private until it is whole, and a failed one is thrown away."""
-    connection.execute("PRAGMA journal_mode = OFF")
-    connection.execute("PRAGMA synchronous = OFF")
 
 
 def _remove_document(connection: sqlite3.Connection, doc_key: str) -> None:

@@ -37,6 +37,7 @@ def test_find_fault_of_a_true_citation_is_none(tmp_path: Path) -> None:
         ({"first_page": 2, "last_page": 1}, "no such page"),
         ({"quote": QUOTE.replace("45", "54")}, "does not stand"),
         ({"quote": " "}, "does not stand"),
+        ({"columns": "Night Week 2018"}, "heads of the columns do not stand"),
     ],
 )
 def test_find_fault_names_what_is_wrong(tmp_path: Path, changes: dict[str, object], words: str) -> None:
