@@ -16,7 +16,7 @@ from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.search_rows import search_state, write_search_file
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
+from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes, temporary_name
 from pageindex_local.store.records import Release
 from pageindex_local.store.search_copies import (
     SEARCH_SUFFIX,
@@ -45,9 +45,7 @@ def build_search_index(store: IndexStore, release: Release) -> Path:
     """
     path = search_path(store, release)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".tmp-", suffix=SEARCH_SUFFIX, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(temporary_name())
     try:
         write_search_file(store, release, temporary, _find_bases(store, path))
         with temporary.open("rb") as stream:

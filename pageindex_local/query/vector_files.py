@@ -2,7 +2,6 @@
 
 import io
 import os
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ import numpy as np
 from pageindex_local.ids import sha256_hex
 from pageindex_local.query.fulltext import search_path
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes
+from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes, temporary_name
 from pageindex_local.store.records import Release
 from pageindex_local.store.search_copies import VECTORS_SUFFIX
 
@@ -90,18 +89,18 @@ def write_vector_file(store: IndexStore, path: Path, vectors: VectorFile) -> Non
         matrix=vectors.matrix,
     )
     data = buffer.getvalue()
-    handle, name = tempfile.mkstemp(prefix=".tmp-", dir=path.parent)
+    temporary = path.with_name(temporary_name())
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
         seal = path.with_name(path.name + SEAL_SUFFIX)
         seal.unlink(missing_ok=True)  # a crash may leave a file without a seal, never with the seal of another
-        Path(name).replace(path)
+        temporary.replace(path)
         seal.write_bytes(seal_bytes(sha256_hex(data)))
     finally:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     if store.search_folder != store.layout.search:  # copies on this machine, which gc of the index does not see
         copies = sorted(path.parent.glob(f"*{VECTORS_SUFFIX}"), key=lambda file: file.stat().st_mtime)
         for file in copies[:-_KEPT_COPIES]:

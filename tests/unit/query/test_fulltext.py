@@ -235,3 +235,9 @@ def test_file_dropped_at_the_moment_of_opening_is_made_for_this_one_use(
 
     monkeypatch.setattr(fulltext, "build_search_index", lose)
     assert pages_with(store, releases[0], "orchard.pdf", "hives") == {2}
+
+
+def test_search_file_can_be_read_by_whoever_can_read_the_index(tmp_path: Path) -> None:
+    store, release = publish(tmp_path, {"harbour.pdf": HARBOUR})
+    manifest = next(tmp_path.rglob("manifest.json"))
+    assert build_search_index(store, release).stat().st_mode == manifest.stat().st_mode

@@ -9,7 +9,7 @@ from pageindex_local.errors import QueryError, SettingsError
 from pageindex_local.llm.embedding import Matrix
 from pageindex_local.query import retrieve
 from pageindex_local.query.embedders import open_embedder
-from pageindex_local.query.fulltext import open_search_index
+from pageindex_local.query.fulltext import open_search_index, search_path
 from pageindex_local.query.rerank import Candidate, fuse_pages, fuse_rankings
 from pageindex_local.query.trace import Trace
 from pageindex_local.query.vector_files import Halves, vectors_path
@@ -68,6 +68,7 @@ def test_open_vectors_makes_them_once_and_seals_them(tmp_path: Path) -> None:
     assert first.asked > 0
     assert second.asked == 0
     assert verify_index(store).is_clean
+    assert vectors_path(store, release).stat().st_mode == search_path(store, release).stat().st_mode
 
 
 def test_open_vectors_of_another_model_is_refused(tmp_path: Path) -> None:
