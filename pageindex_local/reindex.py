@@ -162,7 +162,9 @@ def _with_warnings(report: CollectionReport, diffs: Sequence[DocumentDiff]) -> C
     """The report with what was warned of when those versions were built that an earlier run left."""
     known = {diff.doc_id: diff.after.manifest.warnings for diff in diffs if diff.after is not None}
     documents = (
-        replace(document, warnings=known.get(document.doc_id, ())) if document.action is Action.KEEP else document
+        replace(document, warnings=known.get(document.doc_id, document.warnings))
+        if document.action is Action.KEEP
+        else document
         for document in report.documents
     )
     return replace(report, documents=tuple(documents))

@@ -7,7 +7,7 @@ from pathlib import Path
 from pageindex_local.ids import make_doc_key
 from pageindex_local.store.gc import apply_gc, plan_gc
 from pageindex_local.store.verify import verify_index
-from tests.store_samples import make_store, publish_sections, sample_sections, write_sections
+from tests.store_samples import make_draft, make_store, publish_sections, sample_sections, write_sections
 
 PUMP = make_doc_key("pump.md")
 
@@ -60,6 +60,20 @@ def test_apply_gc_removes_old_unpublished_version_and_never_gives_its_number_aga
     publish_sections(store, sample_sections("three"))
     assert store.require_current().documents[PUMP].version_id == "v000003"
     assert verify_index(store, deep=True).problems == ()
+
+
+def test_apply_gc_while_a_first_version_is_prepared_does_not_stop_it(tmp_path: Path) -> None:
+    """The number that a new name begins with rises with the oldest release that is kept."""
+    store = make_store(tmp_path)
+    publish_sections(store, sample_sections("one"))
+    draft = make_draft(store, sample_sections("new"), "valve.md")
+    publish_sections(store, sample_sections("two"))
+    apply_gc(store, keep_releases=1)
+    assert store.next_version_id(make_doc_key("valve.md")) != draft.version_id
+
+    store.write_version(draft)
+
+    assert store.version_ids(make_doc_key("valve.md")) == (draft.version_id,)
 
 
 def test_apply_gc_document_gone_from_all_releases_keeps_counting(tmp_path: Path) -> None:
