@@ -69,6 +69,7 @@ def test_apply_gc_while_a_first_version_is_prepared_does_not_stop_it(tmp_path: P
     draft = make_draft(store, sample_sections("new"), "valve.md")
     publish_sections(store, sample_sections("two"))
     apply_gc(store, keep_releases=1)
+    store = make_store(tmp_path)
     assert store.next_version_id(make_doc_key("valve.md")) != draft.version_id
 
     store.write_version(draft)
