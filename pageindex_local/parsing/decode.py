@@ -8,6 +8,7 @@ from charset_normalizer import from_bytes
 
 from pageindex_local.errors import UnsupportedSourceError
 from pageindex_local.parsing.charsets import guess_charset
+from pageindex_local.wording.plain import plural
 
 _SAMPLE_BYTES = 200_000  # enough to tell an encoding, and quick
 _FITS = 0.7  # of a language: below, the bytes are read as letters by chance
@@ -115,6 +116,7 @@ def _is_japanese(sample: bytes, encoding: str) -> bool:
 def _replaced(data: bytes, encoding: str) -> tuple[str, tuple[str, ...]]:
     text = data.decode(encoding, "replace")
     count = text.count("\ufffd")
+    verb = "was" if count == 1 else "were"
     if count and data.count("\ufffd".encode(encoding, "ignore") or b"\0\0\0") < count:
-        return text, (f"{count} characters cannot be read as {encoding} and were replaced.",)
+        return text, (f"{plural(count, 'character')} could not be read as {encoding} and {verb} replaced.",)
     return text, ()

@@ -113,4 +113,4 @@ def test_decode_text_of_short_utf8_cut_within_a_character_stays_utf8() -> None:
     text = "Größe, Straße, Köln und über"
     decoded, warnings = decode_text(text.encode() + "ß".encode()[:1], "x.txt")
     assert decoded == text + "\ufffd"
-    assert warnings == ("1 characters cannot be read as utf-8 and were replaced.",)
+    assert warnings == ("1 character could not be read as utf-8 and was replaced.",)
