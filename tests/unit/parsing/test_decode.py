@@ -101,7 +101,7 @@ def test_decode_of_one_broken_byte_in_utf8_replaces_only_it() -> None:
     text, warnings = decode_text(data + b"\xff" + data, "a.txt")
     assert text.count("\ufffd") == 1
     assert text.count("Größe") == 400
-    assert any("1 characters" in warning for warning in warnings)
+    assert any("1 character " in warning for warning in warnings)
 
 
 def test_decode_text_of_french_behind_a_long_plain_beginning_is_no_damaged_utf8() -> None:
