@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pageindex_local.cli.asking import open_asker_vectors
 from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
@@ -22,7 +23,6 @@ from pageindex_local.cli.options import (
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_progress
-from pageindex_local.cli.query import open_asker_vectors
 from pageindex_local.errors import SettingsError, reading_problem
 from pageindex_local.inert_text import inert
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pageindex_local.cli.asking import open_asker_vectors, open_question_model, read_asker_notes
 from pageindex_local.cli.commands import ASKING, add_command
 from pageindex_local.cli.console import emit, emit_json, hint
 from pageindex_local.cli.options import (
@@ -22,13 +23,7 @@ from pageindex_local.cli.options import (
     read_release,
 )
 from pageindex_local.cli.progress_bars import show_progress
-from pageindex_local.cli.query import (
-    NoModelOption,
-    NotesOption,
-    open_asker_vectors,
-    open_question_model,
-    read_asker_notes,
-)
+from pageindex_local.cli.query import NoModelOption, NotesOption
 from pageindex_local.inert_text import inert
 from pageindex_local.wording.plain import plural
 

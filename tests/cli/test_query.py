@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pageindex_local.cli import app
-from pageindex_local.cli.query import cache_file
+from pageindex_local.cli.asking import cache_file
 from tests.cli.conftest import GUIDE, Runner
 
 FEES = "How much is the fee for one night?"
