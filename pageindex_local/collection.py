@@ -200,7 +200,7 @@ def _build_planned(
         nodes_reused=0 if old is None else old.nodes,
     )
     if entry.action is Action.KEEP:
-        return replace(kept, warnings=() if entry.source is not None else (entry.reason,)), None
+        return replace(kept, warnings=(entry.reason,) if entry.is_waiting else ()), None
     if entry.action is Action.REMOVE:
         return DocumentReport(entry.doc_id, entry.action), None
     if entry.source is None:

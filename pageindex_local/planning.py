@@ -95,6 +95,11 @@ class PlannedDocument:
         return replace(self, action=Action.KEEP, reason=f"stays until {new_name}, as it is called now, can be built")
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether the document is gone and stays until its new name can be built."""
+        return self.action is Action.KEEP and self.source is None
+
+    @property
     def is_change(self) -> bool:
         """Whether a build would make something else of the release for this document."""
         return self.action in (Action.ADD, Action.REBUILD, Action.REMOVE)

@@ -326,7 +326,7 @@ def _show_plan(
             f"{entry.action.value:8} {inert(entry.doc_id)}: {entry.reason}{_estimate_text(estimates.get(entry.doc_id))}"
         )
     for entry in planned:
-        if entry.is_known:
+        if entry.is_known or entry.is_waiting:
             hint(f"{entry.doc_id}: {entry.reason}")
     unchanged = sum(entry.action.value == "unchanged" for entry in planned)
     failed = sum(entry.error is not None for entry in planned)

@@ -117,6 +117,26 @@ def test_limit_of_the_moment_is_no_change_but_tried_again_by_a_build(
     assert len(tried) == 1
 
 
+def test_renamed_document_that_cannot_be_read_stays_under_its_old_name(
+    build: Runner, folder: Path, tmp_path: Path
+) -> None:
+    build()
+    config = tmp_path / "config.toml"
+    config.write_text("[parse]\nmax_characters = 600\n")  # the guide has more
+    (folder / "guide.md").rename(folder / "manual.md")
+    for _ in range(2):
+        built = build("--config", config, "--json")
+        assert built.code == BAD
+        documents = {entry["doc_id"]: entry for entry in built.json["documents"]}
+        assert not documents["guide.md"]["changed"]
+        assert documents["guide.md"]["nodes"] > 0
+    checked = build("--check", "--config", config)
+    assert checked.code == BAD
+    assert "guide.md: stays until manual.md, as it is called now, can be built" in checked.err
+    renamed = {entry["doc_id"]: entry["renamed_from"] for entry in build("--json").json["documents"]}
+    assert renamed["manual.md"] == "guide.md"
+
+
 def test_crash_of_the_parser_is_no_change_but_tried_again_by_a_build(
     build: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
