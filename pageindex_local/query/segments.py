@@ -82,7 +82,7 @@ def iter_segments(
         number, text = line.number, line.text
         before = inert[place - 1].text if place else ""
         after = inert[place + 1].text if place + 1 < len(inert) else ""
-        goes_on = bool(run) and before.endswith(_OPEN_ENDS)
+        goes_on = bool(run) and before.endswith(_OPEN_ENDS) and not line.is_tabular
         if line.begins or (is_list_item(text) and not goes_on):
             close()
         may_head = not line.is_tabular and (not run or ends_sentence(before))

@@ -169,3 +169,8 @@ def test_iter_segments_behind_the_label_of_a_group_keeps_the_heads() -> None:
 def test_iter_segments_behind_a_lone_sign_keeps_the_heads() -> None:
     text = "(Millions) 2018 2017\nNet sales 32,765 31,657\n$\nOperating expenses\nWages 12 340"
     assert _columns(text)["Wages 12 340"] == "(Millions) 2018 2017"
+
+
+def test_iter_segments_of_markdown_behind_an_open_line_gives_rows_their_own_heads() -> None:
+    text = f"{FEES}Of the depths of ports,\n| Port | Depth |\n|---|---|\n| Kiel | 12 |"
+    assert _columns(text)["| Kiel | 12 |"] == "| Port | Depth |"
