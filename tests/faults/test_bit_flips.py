@@ -7,11 +7,12 @@ import pytest
 
 from pageindex_local.errors import StoreError
 from pageindex_local.ids import make_doc_key
+from pageindex_local.query.fulltext import build_search_index
 from pageindex_local.store.gc import apply_gc
 from pageindex_local.store.index import IndexStore
 from pageindex_local.store.verify import verify_index
 from tests.faults.disk import MemoryFiles
-from tests.store_samples import publish_sections, sample_sections, store_settings
+from tests.store_samples import make_store, publish_sections, sample_sections, store_settings
 
 ROOT = Path("/indexes")
 FLIPS = 1_000
@@ -64,6 +65,26 @@ def test_flip_any_bit_is_found_by_verify_and_never_changes_an_answer() -> None:
         disk.flip(path, bit)
     assert refused > FLIPS / 4
     assert read_all(disk) == right
+
+
+def test_flip_any_bit_of_derived_files_is_found_by_verify(tmp_path: Path) -> None:
+    """Full text and its seal; vectors and calibrations are sealed alike."""
+    store = make_store(tmp_path)
+    publish_sections(store, sample_sections("one"))
+    build_search_index(store, store.require_current())
+    lot = random.Random(2)
+    files = sorted(store.layout.search.iterdir())
+    assert len(files) == 2
+    for number in range(200):
+        path = files[number % 2]
+        data = path.read_bytes()
+        bit = lot.randrange(len(data) * 8)
+        turned = bytearray(data)
+        turned[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(turned)
+        assert verify_index(store).problems, f"bit {bit} of {path.name} turned unnoticed"
+        path.write_bytes(data)
+    assert verify_index(store).is_clean
 
 
 @pytest.mark.parametrize("name", ["tree.json", "nodes.parquet", "pages.parquet", "changes.json", "manifest.json"])
