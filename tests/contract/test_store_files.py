@@ -1,6 +1,5 @@
 """What the store expects of its medium, kept by a disk, by a bucket on a real server, and by those that tests break."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,98 +7,11 @@ import pytest
 
 from pageindex_local.errors import ConflictError
 from pageindex_local.ids import sha256_hex
-from pageindex_local.store.copies import LocalCopies
-from pageindex_local.store.disk import DiskFiles, LocalFiles
-from pageindex_local.store.files import FileSystem
-from pageindex_local.store.objects import BucketFiles
-from pageindex_local.store.places import BucketPath, open_files, read_place
-from tests.clouds import open_amazon, open_memory
-from tests.faults.bucket import MemoryBucket
-from tests.faults.disk import MemoryFiles
-from tests.store_samples import store_settings
+from pageindex_local.store.places import BucketPath, read_place
+from tests.contract.media import Place
 
 if TYPE_CHECKING:
     from tests.s3_server import S3Server
-
-Place = tuple[FileSystem, Path]
-Disk = tuple[DiskFiles, Path]
-BUCKETS = ["s3", "memory bucket", "obstore", "s3 by obstore", "google", "azure"]
-
-
-def local(root: Path, _: pytest.FixtureRequest) -> Disk:
-    return LocalFiles(), root
-
-
-def memory(root: Path, _: pytest.FixtureRequest) -> Disk:
-    files = MemoryFiles()
-    files.make_folder(Path("/disk"))
-    return files, Path("/disk")
-
-
-def s3(root: Path, request: pytest.FixtureRequest) -> Place:
-    from pageindex_local.store.s3 import open_s3
-
-    place = read_place(request.getfixturevalue("s3_place"))
-    return BucketFiles(open_s3(), root, LocalCopies(root / "files", 1_000_000)), place
-
-
-def memory_bucket(root: Path, _: pytest.FixtureRequest) -> Place:
-    files = BucketFiles(MemoryBucket(), root, LocalCopies(root / "files", 1_000_000))
-    return files, BucketPath("/", "bucket", "indexes")
-
-
-def obstore_memory(root: Path, _: pytest.FixtureRequest) -> Place:
-    place = BucketPath("/", "bucket", "indexes")
-    return BucketFiles(open_memory(place), root, LocalCopies(root / "files", 1_000_000)), place
-
-
-def obstore_s3(root: Path, request: pytest.FixtureRequest) -> Place:
-    """Not how S3 is reached, but the conditions that Azure knows as well, by the same client, to a real server."""
-    place = read_place(request.getfixturevalue("s3_place"))
-    assert isinstance(place, BucketPath)
-    return BucketFiles(open_amazon(place), root, LocalCopies(root / "files", 1_000_000)), place
-
-
-def google(root: Path, request: pytest.FixtureRequest) -> Place:
-    return open_there(root, request.getfixturevalue("google_place"))
-
-
-def azure(root: Path, request: pytest.FixtureRequest) -> Place:
-    return open_there(root, request.getfixturevalue("azure_place"))
-
-
-def open_there(root: Path, address: str) -> Place:
-    place = read_place(address)
-    return open_files(place, store_settings().model_copy(update={"cache_folder": str(root)})), place
-
-
-Maker = Callable[[Path, pytest.FixtureRequest], Place]
-MAKERS: dict[str, Maker] = {
-    "local": local,
-    "memory": memory,
-    "s3": s3,
-    "memory bucket": memory_bucket,
-    "obstore": obstore_memory,
-    "s3 by obstore": obstore_s3,
-    "google": google,
-    "azure": azure,
-}
-
-
-@pytest.fixture(params=list(MAKERS))
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return MAKERS[request.param](tmp_path, request)
-
-
-@pytest.fixture(params=["local", "memory"])
-def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Disk:
-    return (local if request.param == "local" else memory)(tmp_path, request)
-
-
-@pytest.fixture(params=BUCKETS)
-def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return MAKERS[request.param](tmp_path, request)
-
 
 # What the store uses
 
@@ -362,83 +274,3 @@ def test_replace_file_back_to_what_it_was_is_a_change(bucket: Place) -> None:
         files.replace_file(root / "a", b"3", b"2")
 
     assert files.read_bytes(root / "a") == b"1"
-
-
-# What a disk must do
-
-
-def test_write_new_existing_file_is_refused_and_kept(disk: Disk) -> None:
-    files, root = disk
-    files.write_new(root / "a", b"1")
-    files.sync_file(root / "a")
-    files.sync_folder(root)
-
-    with pytest.raises(FileExistsError):
-        files.write_new(root / "a", b"2")
-
-    assert files.read_bytes(root / "a") == b"1"
-
-
-def test_write_new_missing_folder_is_refused(disk: Disk) -> None:
-    files, root = disk
-
-    with pytest.raises(FileNotFoundError):
-        files.write_new(root / "no" / "a", b"1")
-
-
-def test_rename_moves_a_folder_with_its_files(disk: Disk) -> None:
-    files, root = disk
-    files.make_folder(root / "one")
-    files.write_new(root / "one" / "a", b"1")
-
-    files.rename(root / "one", root / "two")
-
-    assert files.list_names(root) == ["two"]
-    assert files.read_bytes(root / "two" / "a") == b"1"
-
-
-@pytest.mark.parametrize("is_folder", [True, False])
-def test_rename_onto_something_is_refused(disk: Disk, is_folder: bool) -> None:
-    files, root = disk
-    for name in ("one", "two"):
-        if is_folder:
-            files.make_folder(root / name)
-        else:
-            files.write_new(root / name, name.encode())
-
-    with pytest.raises(FileExistsError):
-        files.rename(root / "one", root / "two")
-
-    assert files.list_names(root) == ["one", "two"]
-
-
-def test_replace_puts_one_file_in_the_place_of_another(disk: Disk) -> None:
-    files, root = disk
-    files.write_new(root / "old", b"1")
-    files.write_new(root / "new", b"2")
-
-    files.replace(root / "new", root / "old")
-
-    assert files.list_names(root) == ["old"]
-    assert files.read_bytes(root / "old") == b"2"
-
-
-def test_clear_unfinished_takes_what_crashes_left(disk: Disk) -> None:
-    files, root = disk
-    files.make_folder(root / ".tmp-1")
-    files.write_new(root / ".tmp-1" / "a", b"1")
-    files.write_new(root / ".tmp-2", b"1")
-    files.write_new(root / "a", b"1")
-
-    files.clear_unfinished(root)
-
-    assert files.list_names(root) == ["a"]
-
-
-def test_lock_held_elsewhere_is_a_conflict_that_says_what(tmp_path: Path) -> None:
-    with (
-        LocalFiles().lock(tmp_path / ".lock", 0.1, what="the pump"),
-        pytest.raises(ConflictError, match="holding the pump"),
-        LocalFiles().lock(tmp_path / ".lock", 0.1, what="the pump"),
-    ):
-        pytest.fail("two holders of one lock")
