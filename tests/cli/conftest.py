@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pageindex_local.cli import app
+from tests.cli.repository import Repository, rules
 from tests.network_guard import GUARD
 
 GUIDE = """\
@@ -106,3 +107,23 @@ def build(run: Runner, folder: Path, index: Path) -> Runner:
         return run("build", source or folder, "--index", index, "--model", "fake", "--no-dagster", *options)
 
     return invoke
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    repository = Repository(tmp_path / "repository")
+    for subject in ("tides", "winds", "ropes"):
+        repository.write(f"{subject}.md", rules(subject))
+    repository.commit("Write rules")
+    return repository
+
+
+@pytest.fixture
+def changed(repository: Repository) -> Repository:
+    """A branch: one section of tides edited, winds renamed, ropes removed."""
+    repository.git("switch", "--quiet", "--create", "branch")
+    repository.write("tides.md", rules("tides").replace("under rule 3 pays 6 crowns", "under rule 3 pays 66 crowns"))
+    repository.git("mv", "docs/winds.md", "docs/gales.md")
+    repository.git("rm", "--quiet", "docs/ropes.md")
+    repository.commit("Change rules")
+    return repository

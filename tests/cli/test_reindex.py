@@ -1,6 +1,5 @@
 """What a commit changes in the index, on a real git repository: only that is built, and told as Markdown."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -8,58 +7,7 @@ import pytest
 from pageindex_local.settings import read_settings
 from pageindex_local.store.index import IndexStore
 from tests.cli.conftest import Run, Runner
-
-
-def rules(subject: str, sections: int = 8) -> str:
-    """Sections long enough that the model is asked about each."""
-    parts = [f"# On {subject}\n"]
-    for number in range(sections):
-        sentence = f"Whoever deals with {subject} under rule {number} pays {number + 3} crowns to the office. "
-        parts.append(f"## {subject.title()} rule {number}\n\n{sentence * 4}\n")
-    return "\n".join(parts)
-
-
-class Repository:
-    """A git repository with documents in `docs/`."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.docs = root / "docs"
-        self.docs.mkdir(parents=True)
-        self.git("init", "--quiet", "--initial-branch=main")
-
-    def git(self, *arguments: str) -> str:
-        identity = ("-c", "user.name=Port", "-c", "user.email=port@example.org", "-c", "commit.gpgsign=false")
-        done = subprocess.run(["git", *identity, *arguments], cwd=self.root, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    def write(self, name: str, text: str) -> None:
-        (self.docs / name).write_text(text, encoding="utf-8")
-
-    def commit(self, message: str) -> str:
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", "--message", message)
-        return self.git("rev-parse", "HEAD")
-
-
-@pytest.fixture
-def repository(tmp_path: Path) -> Repository:
-    repository = Repository(tmp_path / "repository")
-    for subject in ("tides", "winds", "ropes"):
-        repository.write(f"{subject}.md", rules(subject))
-    repository.commit("Write rules")
-    return repository
-
-
-@pytest.fixture
-def changed(repository: Repository) -> Repository:
-    """A branch: one section of tides edited, winds renamed, ropes removed."""
-    repository.git("switch", "--quiet", "--create", "branch")
-    repository.write("tides.md", rules("tides").replace("under rule 3 pays 6 crowns", "under rule 3 pays 66 crowns"))
-    repository.git("mv", "docs/winds.md", "docs/gales.md")
-    repository.git("rm", "--quiet", "docs/ropes.md")
-    repository.commit("Change rules")
-    return repository
+from tests.cli.repository import Repository, rules
 
 
 @pytest.fixture
