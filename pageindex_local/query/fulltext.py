@@ -16,13 +16,14 @@ from pageindex_local.errors import CorruptIndexError
 from pageindex_local.query.search_index import SearchIndex
 from pageindex_local.query.search_rows import search_state, write_search_file
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes, temporary_name
+from pageindex_local.store.layout import temporary_name
 from pageindex_local.store.records import Release
 from pageindex_local.store.search_copies import (
     SEARCH_SUFFIX,
     drop_old_search_files,
     fetch_nearest_search_file,
     fetch_search_file,
+    put_sealed,
     share_search_file,
 )
 
@@ -52,10 +53,7 @@ def build_search_index(store: IndexStore, release: Release) -> Path:
             os.fsync(stream.fileno())
             stream.seek(0)
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        seal = path.with_name(path.name + SEAL_SUFFIX)
-        seal.unlink(missing_ok=True)  # a crash may leave a file without a seal, never with the seal of another
-        temporary.replace(path)
-        seal.write_bytes(seal_bytes(digest))
+        put_sealed(temporary, path, digest)
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)

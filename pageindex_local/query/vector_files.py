@@ -14,12 +14,11 @@ import numpy as np
 from pageindex_local.ids import sha256_hex
 from pageindex_local.query.fulltext import search_path
 from pageindex_local.store.index import IndexStore
-from pageindex_local.store.layout import SEAL_SUFFIX, seal_bytes, temporary_name
+from pageindex_local.store.layout import temporary_name
 from pageindex_local.store.records import Release
-from pageindex_local.store.search_copies import VECTORS_SUFFIX
+from pageindex_local.store.search_copies import VECTORS_SUFFIX, put_sealed, trim_copies
 
 _FORMAT = 2
-_KEPT_COPIES = 4  # on this machine, of an index in a bucket
 Halves: TypeAlias = np.ndarray[Any, np.dtype[np.float16]]
 
 
@@ -95,14 +94,7 @@ def write_vector_file(store: IndexStore, path: Path, vectors: VectorFile) -> Non
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        seal = path.with_name(path.name + SEAL_SUFFIX)
-        seal.unlink(missing_ok=True)  # a crash may leave a file without a seal, never with the seal of another
-        temporary.replace(path)
-        seal.write_bytes(seal_bytes(sha256_hex(data)))
+        put_sealed(temporary, path, sha256_hex(data))
     finally:
         temporary.unlink(missing_ok=True)
-    if store.search_folder != store.layout.search:  # copies on this machine, which gc of the index does not see
-        copies = sorted(path.parent.glob(f"*{VECTORS_SUFFIX}"), key=lambda file: file.stat().st_mtime)
-        for file in copies[:-_KEPT_COPIES]:
-            file.unlink(missing_ok=True)
-            file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)
+    trim_copies(store, VECTORS_SUFFIX)

@@ -46,6 +46,31 @@ def drop_old_search_files(store: IndexStore) -> None:
             store.files.remove(path)
 
 
+def put_sealed(finished: Path, path: Path, sha256: str) -> None:
+    """Move a finished file to its place, with the seal by which `verify` finds damage.
+
+    A crash may leave a file without a seal, never with the seal of another.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    seal = path.with_name(path.name + SEAL_SUFFIX)
+    seal.unlink(missing_ok=True)
+    finished.replace(path)
+    seal.write_bytes(seal_bytes(sha256))
+
+
+def trim_copies(store: IndexStore, suffix: str) -> None:
+    """Remove the oldest files on this machine of an index in a bucket, which gc of the index does not see."""
+    if store.search_folder == store.layout.search:
+        return
+    with suppress(OSError):
+        files = sorted(store.search_folder.glob(f"[0-9]*{suffix}"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-_KEPT_HERE]:
+            file.unlink(missing_ok=True)
+            file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)
+
+
 def fetch_search_file(store: IndexStore, path: Path) -> None:
     """Bring a search file to its place on this machine, if it is missing and the bucket has it whole."""
     shared = store.layout.search / path.name
@@ -57,7 +82,7 @@ def fetch_search_file(store: IndexStore, path: Path) -> None:
         if seal == seal_bytes(sha256_hex(data)):
             write_copy(path, data)
             write_copy(path.with_name(path.name + SEAL_SUFFIX), seal)
-            _trim_copies(path.parent)
+            trim_copies(store, SEARCH_SUFFIX)
 
 
 def fetch_nearest_search_file(store: IndexStore, path: Path) -> None:
@@ -81,15 +106,7 @@ def share_search_file(store: IndexStore, path: Path) -> None:
         data = path.read_bytes()
         store.files.create_file(shared, data)
         store.files.create_file(shared.with_name(shared.name + SEAL_SUFFIX), seal_bytes(sha256_hex(data)))
-    _trim_copies(path.parent)
-
-
-def _trim_copies(folder: Path) -> None:
-    with suppress(OSError):
-        files = sorted(folder.glob(f"[0-9]*{SEARCH_SUFFIX}"), key=lambda file: file.stat().st_mtime)
-        for file in files[:-_KEPT_HERE]:
-            file.unlink(missing_ok=True)
-            file.with_name(file.name + SEAL_SUFFIX).unlink(missing_ok=True)
+    trim_copies(store, SEARCH_SUFFIX)
 
 
 def _number(name: str) -> int:
